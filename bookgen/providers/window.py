@@ -15,6 +15,7 @@ UNTOLD = 0.6  # of the size that did not fit, if the server does not report the 
 AROUND = 32  # tokens that a chat template adds to a prompt
 ROUND = 256  # windows are multiples of it; a server that cuts a prompt mostly reads a multiple of 1,024 tokens
 READ_AT_ONCE = 1_024
+MISCOUNTED = 2  # tokens by which a server's count of a full window may differ from its size
 MIN_COMPARED_TOKENS = 200  # a shorter prompt is not compared with the estimate
 LIGHTEST, HEAVIEST = 1.0, 4.0
 CUT, CERTAINLY_CUT = 0.75, 0.3  # of the estimate: a server that counts fewer tokens has not read the whole prompt
@@ -51,6 +52,7 @@ class ContextWindow:
         self._size: int | None = None  # in the model's own tokens
         self._until = 0.0
         self._weight = LIGHTEST  # of an estimated token, in the model's own
+        self._held, self._held_until = 0, 0.0  # the most tokens that a prompt and its reply had together
 
     @property
     def size(self) -> int | None:
@@ -95,12 +97,23 @@ class ContextWindow:
             return DoesNotFit(self.estimated or read)
         self._weigh(read / prompt)
         used = read + told.output_tokens
-        if stop is StopReason.LENGTH and told.output_tokens < asked - 1 and _is_round(used):
-            self._learn(round(used / ROUND) * ROUND)
+        size = round(used / ROUND) * ROUND
+        # A window that has held more tokens than this is larger, so the reply was cut for another reason.
+        ends_window = abs(used - size) <= MISCOUNTED and self._held_lately() <= size + MISCOUNTED
+        if stop is StopReason.LENGTH and told.output_tokens < asked - 1 and ends_window:
+            self._learn(size)
+        self._hold(used)
         return None
 
     def _learn(self, size: int) -> None:
         self._size, self._until = size, self._clock() + SECONDS_UNTIL_FORGOTTEN
+
+    def _hold(self, tokens: int) -> None:
+        if tokens >= self._held_lately():
+            self._held, self._held_until = tokens, self._clock() + SECONDS_UNTIL_FORGOTTEN
+
+    def _held_lately(self) -> int:
+        return self._held if self._clock() < self._held_until else 0
 
     def _weigh(self, weight: float) -> None:
         """Keep the largest weight, so that the same request is always built the same way."""
@@ -110,7 +123,3 @@ class ContextWindow:
 def _number(pattern: re.Pattern[str], words: str) -> int | None:
     found = pattern.search(words)
     return int(next(filter(None, found.groups()))) if found else None
-
-
-def _is_round(tokens: int) -> bool:
-    return abs(tokens - round(tokens / ROUND) * ROUND) <= 2

@@ -133,6 +133,23 @@ def test_a_reply_cut_at_its_own_limit_says_nothing_about_the_window() -> None:
     assert window.size is None
 
 
+def test_a_cut_reply_says_nothing_about_a_window_that_has_held_more_tokens() -> None:
+    now = [0.0]
+    window = ContextWindow(lambda: now[0])
+
+    def answered(read: int, written: int, stop: StopReason) -> int | None:
+        window.answered(read, Usage(calls=1, input_tokens=read, output_tokens=written), 1_000, stop)
+        return window.size
+
+    assert answered(2_000, 842, StopReason.END) is None
+    assert answered(1_157, 123, StopReason.LENGTH) is None  # 1,280 tokens in all, but the model has held 2,842
+    assert answered(2_700, 116, StopReason.LENGTH) is None
+    assert answered(2_800, 272, StopReason.LENGTH) == 3_072
+
+    now[0] += SECONDS_UNTIL_FORGOTTEN
+    assert answered(1_157, 123, StopReason.LENGTH) == 1_280  # the model may have been reloaded with a smaller window
+
+
 @pytest.mark.parametrize(
     ("own", "read", "cut"),
     [(True, 2_048, True), (True, 2_050, False), (True, 900, True), (False, 2_048, False), (False, 900, False)],
