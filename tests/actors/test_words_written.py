@@ -214,17 +214,36 @@ async def test_the_parts_written_before_a_stop_are_charged_and_used_by_the_next_
     assert slow.calls == await shelf.value(CALLED) + 1  # the call that the stop cancelled
 
 
+async def held_before_the_end(slow: Slow, shelf: Shelf, book: int) -> bool:
+    """Wait until a call is held or the run has failed. Whether a call is held."""
+    waiting = [asyncio.create_task(slow.until_held()), asyncio.create_task(shelf.until_status(book, "error"))]
+    try:
+        done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for each in done:
+            each.result()
+        return waiting[0] in done
+    finally:
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
 async def test_repeated_stops_do_not_give_unlimited_free_words(
     writer: Supervisor, slow: Slow, shelf: Shelf, free_book: tuple[int, int]
 ) -> None:
-    """The author changes the chapter after each stop, so each run starts it again, up to three times its words."""
+    """The author changes the chapter after each stop, so each run starts it again, up to three times its words.
+
+    The words run out between two runs or within one, whichever comes first.
+    """
     for rounds in range(30):
         slow.held = {slow.calls + 3}
         try:
             await writer.ask(*free_book, Generate())
         except QuotaExceeded:
             break
-        await slow.until_held()
+        if not await held_before_the_end(slow, shelf, free_book[1]):
+            assert await shelf.value("SELECT failure ->> 'code' FROM run WHERE status = 'error'") == "QUOTA_EXCEEDED"
+            continue
         await writer.ask(*free_book, Stop())
         await shelf.until("SELECT bool_and(words_lost > 0) FROM run")
         await shelf.pool.execute("UPDATE chapter SET summary = $1", f"Another one, the {rounds}th.")
