@@ -222,6 +222,7 @@ def _program(source: str) -> str:
                 node.keywords = [each for each in node.keywords if each.arg != "slots"]
             case ast.arguments():
                 node.args, node.posonlyargs, node.kwonlyargs = [*node.posonlyargs, *node.args, *node.kwonlyargs], [], []
+                node.defaults, node.kw_defaults = [*node.defaults, *filter(None, node.kw_defaults)], []
             case ast.arg() | ast.AnnAssign():
                 node.annotation = None if isinstance(node, ast.arg) else ast.Constant(None)
             case _:

@@ -179,7 +179,7 @@ class Mailing:
                 mail_id=mail.id,
                 purpose=mail.purpose,
                 error=str(error),
-                to_do="The e-mail is deleted. Unless its own address is at fault, run: bookgen mail test ADDRESS",
+                to_do="The e-mail is deleted. If `error` is not about its address, run: bookgen mail test ADDRESS",
             )
             await mails.delete(self._db, mail.id)
             return

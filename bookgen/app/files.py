@@ -8,7 +8,7 @@ import structlog
 
 from bookgen.errors import FilesUnavailable, StartupError
 from bookgen.files.cleanup import KeepTimes
-from bookgen.files.keeping import Files
+from bookgen.files.keeping import MAKE_REACHABLE, Files
 from bookgen.files.place import BucketAccess, FilesRefused
 from bookgen.files.places import Places, address_of
 from bookgen.setting_types import seconds_of
@@ -59,5 +59,5 @@ async def require_place(config: Config, files: Files, db: DB) -> None:
             "files_unreachable",
             place=files.address,
             reason=error.reason,
-            to_do="Make the folder or bucket reachable. Runs that need it wait and continue by themselves.",
+            to_do=MAKE_REACHABLE,
         )

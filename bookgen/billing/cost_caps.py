@@ -104,7 +104,7 @@ class CostBudget:
             cap=refusal.cap,
             account_id=purpose.account_id,
             book_id=purpose.book_id,
-            to_do="Raise the cap and restart, or wait until midnight UTC (not for the cap book). "
+            to_do="Raise the cap and restart. A daily cap also ends at midnight UTC. "
             "Then run: bookgen runs resume --all --failed",
         )
         raise CostCapReached(

@@ -333,7 +333,7 @@ def _read_one_by_one(listed: Iterable[processor.Object]) -> Iterator[ProcessorSu
                 "subscription_unreadable",
                 subscription_id=each.get("id"),
                 status=each.get("status"),
-                to_do="If bookgen sold it, report the traceback as a bug: its customer's changes wait for that.",
+                to_do="If bookgen sold this subscription, report the traceback as a bug. Its changes wait until then.",
             )
             if processor.names_ours(each):
                 raise Unreadable from error

@@ -1,4 +1,4 @@
-"""The payment commands of operators: set up the processor, apply waiting events, compare both ledgers."""
+"""Bring our payments and the processor's into agreement: set it up, apply waiting events, compare both ledgers."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def explained(error: Exception) -> BookgenError:
         log.critical(
             "unexpected_error",
             exc_info=error,
-            to_do="Report the traceback as a bug, unless the message below names the cause.",
+            to_do="Read the message after this line. If it does not name the cause, report the traceback as a bug.",
         )
     return BookgenError(" ".join((known or f"Unexpected {type(error).__name__}: {error}").split()))
 

@@ -28,6 +28,8 @@ T = TypeVar("T")
 NAME_BYTES = 20
 COPIES_AT_ONCE = 4
 
+MAKE_REACHABLE = "Make the folder or bucket reachable. Runs that need it wait and continue by themselves."
+
 log = structlog.get_logger(__name__)
 
 
@@ -171,7 +173,7 @@ class Files:
                     "files_unreachable",
                     place=address,
                     reason=error.reason,
-                    to_do="Make the folder or bucket reachable. Runs that need it wait and continue by themselves.",
+                    to_do=MAKE_REACHABLE,
                 )
             self._lost.add(address)
             raise

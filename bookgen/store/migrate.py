@@ -196,7 +196,7 @@ async def _apply(dsn: str, connection: asyncpg.Connection, migration: Migration)
                 "migration_waits_for_a_lock",
                 migration=migration.name,
                 held_by=holders,
-                to_do="Let these sessions finish, or end them. If they do not end in time, run the migration again.",
+                to_do="Let these sessions finish, or end them. If the migration gives up first, run it again.",
             )
         await applying
     except asyncpg.LockNotAvailableError as error:

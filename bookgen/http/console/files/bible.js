@@ -4,7 +4,7 @@ import { patch } from "./api.js";
 import { Facts } from "./facts.js";
 import { inLanguage } from "./format.js";
 import { html } from "./hooks.js";
-import { useKept } from "./unsaved.js";
+import { useUnsaved } from "./unsaved.js";
 import { useResource } from "./live.js";
 import { Field, Heading, Problem, spoken, useWork, Waiting } from "./ui.js";
 
@@ -32,7 +32,7 @@ const SHOWN = ["kind", ...[...TEXTS, ...ENTRIES, ...LINES].map(([name]) => name)
 export default function Bible({ book, reload: reloadBook }) {
   const path = `/books/${book.id}/bible/`;
   const { data: bible, tag, error: unread, reload } = useResource(path);
-  const [edits, edit] = useKept("bible-edit", book);
+  const [edits, edit] = useUnsaved("bible-edit", book);
   const form = { ...bible, ...edits };
   const changed = bible ? Object.keys(edits ?? {}).filter((name) => JSON.stringify(sent(name, edits[name])) !== JSON.stringify(bible[name] ?? "")) : [];
   const set = (name, value) => edit({ ...edits, [name]: value });

@@ -3,7 +3,7 @@
 import { get, patch, post } from "./api.js";
 import { inLanguage, words } from "./format.js";
 import { Editor } from "./editor.js";
-import { Formers } from "./history.js";
+import { History } from "./history.js";
 import { html, useKeys, useEffect, useRef, useState } from "./hooks.js";
 import { Illustrations } from "./illustrations.js";
 import { ChapterNotes } from "./notes.js";
@@ -24,7 +24,7 @@ export default function Chapter({ book, status, reload, rest: [id, mode = "read"
     if (key === "e" && chapter && mode !== "edit") go(address(chapter, "edit"));
   });
   if (!chapter) return html`<${Waiting} error=${{ status: 404 }} />`;
-  const View = { edit: Editing, former: Formers, pictures: Illustrations }[mode] ?? Reading;
+  const View = { edit: Editing, former: History, pictures: Illustrations }[mode] ?? Reading;
   const step = (one, text) => (one ? html`<a href=${address(one)}>${text}</a>` : html`<span></span>`);
   return html`
     <nav class="row between chapter-nav" aria-label="In this book">

@@ -3,12 +3,12 @@
 import { post } from "./api.js";
 import { count } from "./format.js";
 import { html } from "./hooks.js";
-import { useKept } from "./unsaved.js";
+import { useUnsaved } from "./unsaved.js";
 import { Cover, local } from "./tile.js";
 import { Action, Field, FontWarning, Heading, spoken } from "./ui.js";
 
 export default function Covers({ book, reload, set }) {
-  const [kept, keep] = useKept("cover-new", book);
+  const [kept, keep] = useUnsaved("cover-new", book);
   const form = { style: "", prompt: "", count: 3, ...kept };
   const put = ({ target }) => keep({ ...kept, [target.name]: target.value });
   const make = async () => {

@@ -4,7 +4,7 @@ import { patch, post } from "./api.js";
 import { deleteSoon, UNDO_SECONDS } from "./deletions.js";
 import { html } from "./hooks.js";
 import { asked, BOOK_FIELDS, BookFields } from "./idea.js";
-import { useKept } from "./unsaved.js";
+import { useUnsaved } from "./unsaved.js";
 import { useResource } from "./live.js";
 import { go } from "./router.js";
 import { useSignal } from "./signal.js";
@@ -20,7 +20,7 @@ export default function Details({ book, set }) {
   // A book longer than the current plan allows keeps its length.
   const most = options?.max_words ? Math.max(options.max_words, book.target_word_count) : undefined;
   const names = book.chapters.length ? FIELDS : [...FIELDS, "chapter_count"];
-  const [edits, edit] = useKept("details-edit", book);
+  const [edits, edit] = useUnsaved("details-edit", book);
   const form = { ...Object.fromEntries(names.map((name) => [name, book[name]])), ...edits };
   const put = ({ target }) => edit({ ...edits, [target.name]: target.value });
   const changed = names.filter((name) => String(form[name]) !== String(book[name]));

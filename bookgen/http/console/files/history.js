@@ -23,7 +23,7 @@ const REPLACED_BY = {
 const named = (one) =>
   one.origin === "model" && one.word_count === 0 ? "the model’s title and summary" : `${REPLACED_BY[one.origin]} (${words(one.word_count)})`;
 
-export function Formers({ book, chapter, reload }) {
+export function History({ book, chapter, reload }) {
   const { data: listed, error } = useResource(`/chapters/${chapter.id}/revisions/`);
   const [chosen, choose] = useState(null);
   const id = chosen ?? listed?.[0]?.id;
@@ -41,8 +41,8 @@ export function Formers({ book, chapter, reload }) {
     ${listed.length === 0
       ? html`<p>There are no earlier versions yet. When you or the model replace this chapter’s text, the previous text is saved here. The newest 20 are kept.</p>`
       : html`
-        <div class="field"><label for="formers">Compare with</label>
-          <select id="formers" onChange=${(event) => choose(Number(event.target.value))}>
+        <div class="field"><label for="earlier">Compare with</label>
+          <select id="earlier" onChange=${(event) => choose(Number(event.target.value))}>
             ${listed.map((one) => html`<option value=${one.id} selected=${one.id === id}>${since(one.created_at)}, ${named(one)}</option>`)}
           </select></div>
         ${former && html`

@@ -3,7 +3,7 @@
 import { patch, post, remove } from "./api.js";
 import { inLanguage } from "./format.js";
 import { html, useLayoutEffect, useRef, useState } from "./hooks.js";
-import { useKept } from "./unsaved.js";
+import { useUnsaved } from "./unsaved.js";
 import { useResource } from "./live.js";
 import { blocks } from "./prose.js";
 import { isPictureBook } from "./spreads.js";
@@ -25,7 +25,7 @@ export function Illustrations({ book, chapter, reload }) {
 
 function Another({ book, chapter, reload, made }) {
   const { data: user } = useResource("/auth/profile/");
-  const [form, keep] = useKept(`picture-new-${chapter.id}`, book);
+  const [form, keep] = useUnsaved(`picture-new-${chapter.id}`, book);
   const put = ({ target }) => keep({ ...form, [target.name]: target.value });
   const make = async () => {
     spoken.set("Creating the picture …");
@@ -51,7 +51,7 @@ function Illustration({ book, chapter, one, name, isNew, reload }) {
   const card = useRef();
   const places = blocks(book, chapter.content, chapter.title);
   const now = { ...one, position: Math.min(one.position, places.length) };
-  const [edits, edit] = useKept(`picture-${one.id}`, book);
+  const [edits, edit] = useUnsaved(`picture-${one.id}`, book);
   const form = { ...now, ...edits };
   const changed = FIELDS.filter((field) => String(form[field]) !== String(now[field]));
   const field = (called) => ({ name: called, value: form[called], onInput: ({ target }) => edit({ ...edits, [called]: target.value }) });

@@ -2,7 +2,7 @@
 
 import { get, patch, reachable } from "./api.js";
 import { useEffect, useRef, useState } from "./hooks.js";
-import { useKept } from "./unsaved.js";
+import { useUnsaved } from "./unsaved.js";
 
 const MAX_TRIES = 4;
 
@@ -20,7 +20,7 @@ export const refusals = (error, field) => Object.fromEntries((error.fields?.[fie
 
 /** The settings to show: the book's, overridden by the unsaved ones of this device. */
 export function useChosen(book) {
-  const [edits, keep] = useKept("files-look", book);
+  const [edits, keep] = useUnsaved("files-look", book);
   return { chosen: { ...book.export_settings, ...edits }, edits, keep };
 }
 

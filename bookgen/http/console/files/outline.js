@@ -4,7 +4,7 @@ import { get, post } from "./api.js";
 import { ChapterPlan, planFields, wirePlan } from "./chapterplan.js";
 import { count, inLanguage, number } from "./format.js";
 import { html, useRef, useState } from "./hooks.js";
-import { useKept } from "./unsaved.js";
+import { useUnsaved } from "./unsaved.js";
 import { Estimate, Produce } from "./produce.js";
 import { go } from "./router.js";
 import { useSignal } from "./signal.js";
@@ -184,7 +184,7 @@ function Entry({ entry, at, entries, edit, book, fields, fixed, chosen, toggle, 
 }
 
 function Rework({ book, ids, set, done }) {
-  const [instructions, write] = useKept("outline-rework", book);
+  const [instructions, write] = useUnsaved("outline-rework", book);
   const rework = async () => {
     set(await post(`/books/${book.id}/regenerate-chapters/`, { chapter_ids: ids, instructions: instructions ?? "" }));
     write(null);
@@ -212,7 +212,7 @@ const wire = ({ id, title, summary, target_word_count, plan }) => ({
 
 /** The outline being edited. Unsaved changes survive a reload. */
 function useEntries(book) {
-  const [edited, show] = useKept("outline-edit", book);
+  const [edited, show] = useUnsaved("outline-edit", book);
   const entriesOver = (chapters) => (edited ? merged(edited, chapters) : chapters.map(served));
   const edit = (entries) => show({ entries, seen: book.chapters.map(({ id }) => id) });
   return { entries: entriesOver(book.chapters), entriesOver, edit, dirty: edited !== null, forget: () => show(null) };

@@ -4,7 +4,7 @@ import { useState } from "./hooks.js";
 import { current } from "./session.js";
 
 /** The stored input of the view `name`, or null, and a function that stores it. It survives reloads and other views. */
-export function useKept(name, book) {
+export function useUnsaved(name, book) {
   const place = `bookgen:${name}:${current.value.account.id}:${book.id}`;
   const [kept, show] = useState(() => JSON.parse(localStorage.getItem(place) ?? "null"));
   // Store it now, not on the next render: work that ends after the reader has left the view still clears its input.
