@@ -26,7 +26,7 @@ book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
 
 # Three processes for two cores: a test often waits for a lease, a poll or another process. mypy runs beside the tests,
-# and its report follows theirs. QUICK leaves out what tests/slow.py names; `.ci/run` sets it to nothing.
+# and its report follows theirs. QUICK leaves out what tests/slow.py names; `.ci/run` leaves out less.
 QUICK = -m "not slow"
 test-all: QUICK =
 test test-all: .venv/.test

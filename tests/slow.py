@@ -1,6 +1,6 @@
-"""The slow tests, each with the reason. `make test` leaves them out; `make test-all` and `.ci/run` run them.
+"""The slow tests, each with the reason. `make test` leaves them out, `.ci/run` only those for a release.
 
-An entry is a folder or a file below tests/.
+`make test-all` runs every test. An entry is a folder or a file below tests/.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import pytest
 TESTS = Path(__file__).parent
 SLOW = {
     "chaos": "kills processes, fills disks and holds locks, and waits for what comes after",
-    "sim": "plays hours of three processes",
     "deploy": "starts the programs of others before the service",
     "test_journeys.py": "makes whole books through the commands",
     "test_documented_commands.py": "runs the commands that the pages for operators print",
@@ -21,14 +20,10 @@ SLOW = {
     "actors/test_blurbs.py": "waits until the lease of a dead process has expired",
     "actors/test_crashes.py": "waits until the lease of a dead process has expired",
     "actors/test_reports.py": "waits until the lease of a dead process has expired",
-    "actors/test_life.py": "thousands of random steps against a model in memory",
     "actors/test_words_written.py": "follows the word count of whole runs",
-    "billing/test_dying.py": "kills the service at every step of a payment",
     "billing/test_service.py": "kills the service during a purchase",
-    "billing/test_histories.py": "random histories of an account",
     "client/test_books.py": "makes whole books through the client",
     "commands/test_cli.py": "starts the command for each test",
-    "commands/test_backup.py": "drills a backup in a second cluster",
     "commands/test_files.py": "moves and backs up the files of a running service",
     "commands/test_full_disk.py": "fills a disk",
     "commands/test_mcp_conformance.py": "the suite of the protocol's makers",
@@ -42,10 +37,8 @@ SLOW = {
     "http/docs/test_generated_clients.py": "generates clients with Node and compiles them",
     "http/test_childrens.py": "makes picture books with every picture",
     "http/test_exports.py": "makes whole files",
-    "http/test_schemathesis.py": "some thousand requests that a program makes up",
     "http/test_odd_input.py": "every field with every kind of value",
     "http/edge/test_floods.py": "hostile callers by the hundred",
-    "http/test_free_histories.py": "random histories of a free account",
     "http/test_covers.py": "draws covers, and their thumbnails and print files",
     "providers/test_faults.py": "waits as a model's provider asks, with every fault of every protocol",
     "render/test_ace.py": "Ace, in Chromium",
@@ -64,27 +57,44 @@ SLOW = {
     "render/test_pages.py": "sets whole books and measures their pages",
     "render/test_spreads.py": "sets picture books and measures their pages",
     "services/test_backup_schedule.py": "makes and drills backups",
-    "store/postgres/test_moving.py": "starts older servers and moves their databases",
     "store/postgres/test_embedded.py": "starts, kills and restarts PostgreSQL",
-    "writing/review/test_simulated.py": "thousands of simulated revisions",
     "writing/test_drawn_names.py": "thousands of drawn stories",
-    "writing/test_estimate.py": "writes whole books to compare them with their estimate",
     "writing/test_profiles.py": "every kind of local server and model",
     "writing/test_wire.py": "whole books over each SDK",
+}
+
+# What takes longest, and breaks only if what it is about is changed.
+FOR_A_RELEASE = {
+    "chaos/test_blurbs.py": "kills the service at every step of a blurb",
+    "chaos/test_failover.py": "a standby takes over",
+    "chaos/test_fleet.py": "kills processes of a fleet for a minute",
+    "chaos/test_locks.py": "requests at the same rows, by the hundred",
+    "chaos/test_maintenance_disk.py": "fills a disk during backups, restores and moves",
+    "chaos/test_productions.py": "kills the service in every phase of a production",
+    "chaos/test_spending.py": "kills the service during paid calls for a minute",
+    "sim": "plays hours of three processes",
+    "actors/test_life.py": "thousands of random steps against a model in memory",
+    "billing/test_dying.py": "kills the service at every step of a payment",
+    "billing/test_histories.py": "random histories of an account",
+    "commands/test_backup.py": "drills a backup in a second cluster",
+    "http/test_schemathesis.py": "some thousand requests that a program makes up",
+    "http/test_free_histories.py": "random histories of a free account",
+    "store/postgres/test_moving.py": "starts older servers and moves their databases",
+    "writing/review/test_simulated.py": "thousands of simulated revisions",
+    "writing/test_estimate.py": "writes whole books to compare them with their estimate",
 }
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: left out of `make test`, see tests/slow.py")
+    config.addinivalue_line("markers", "release: left out of `.ci/run` too, see tests/slow.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if is_slow(item):
+        path = item.path.relative_to(TESTS)
+        names = {path.as_posix(), *(parent.as_posix() for parent in path.parents)}
+        if names & FOR_A_RELEASE.keys():
+            item.add_marker(pytest.mark.release)
+        if names & (SLOW.keys() | FOR_A_RELEASE.keys()):
             item.add_marker(pytest.mark.slow)
-
-
-def is_slow(item: pytest.Item) -> bool:
-    path = item.path.relative_to(TESTS)
-    names = {path.as_posix(), *(parent.as_posix() for parent in path.parents)}
-    return bool(names & SLOW.keys())

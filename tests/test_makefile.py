@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.slow import SLOW, TESTS
+from tests.slow import FOR_A_RELEASE, SLOW, TESTS
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.checker("make")
@@ -75,20 +75,27 @@ def test_make_test_fails_if_any_check_fails(tmp_path: Path, failing: str | None)
     assert [line.split()[2] for line in made.stdout.splitlines() if line.startswith("report")] == reports
 
 
-@pytest.mark.parametrize(("target", "has_slow"), [("test", False), ("test-all", True), ("test QUICK=", True)])
-def test_slow_tests_run_when_asked_for(tmp_path: Path, target: str, has_slow: bool) -> None:
+@pytest.mark.parametrize(
+    ("target", "chosen"),
+    [
+        (["test"], " -m not slow"),
+        (["test-all"], ""),
+        (["test", 'QUICK=-m "not release"'], " -m not release"),
+    ],
+)
+def test_slow_tests_run_when_asked_for(tmp_path: Path, target: list[str], chosen: str) -> None:
     checks(tmp_path)
 
-    made = make(tmp_path, *target.split())
+    made = make(tmp_path, *target)
 
-    assert ("report of pytest -n 3 --dist worksteal -m not slow" not in made.stdout) is has_slow
-
-
-def test_ci_runs_the_slow_tests_whatever_is_installed() -> None:
-    assert (ROOT / ".ci/run").read_text().endswith("make test QUICK=\n")
+    assert f"report of pytest -n 3 --dist worksteal{chosen}" in made.stdout.splitlines()
 
 
-@pytest.mark.parametrize("name", SLOW)
+def test_ci_leaves_out_only_what_is_for_a_release() -> None:
+    assert (ROOT / ".ci/run").read_text().endswith("make test QUICK='-m \"not release\"'\n")
+
+
+@pytest.mark.parametrize("name", [*SLOW, *FOR_A_RELEASE])
 def test_what_is_named_as_slow_exists(name: str) -> None:
     """A file that was renamed would otherwise be in `make test` again."""
     assert (TESTS / name).exists()
