@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 import pytest
 
-from bookgen.telemetry import configure_logs
+from bookgen.logs import configure_logs
 
 CANARY = "canary5e21b7"
 # A JWT, a mailed link, a payment signature. The service makes these, so no fixture can mark them.

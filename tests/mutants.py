@@ -55,7 +55,8 @@ GUARDED = ("accounts", "billing", "http/edge")
 # Files that guard nothing: texts, sending mail, the log, and how a process starts, listens and is watched.
 UNGUARDED = {
     "accounts/letters", "accounts/mailing",
-    "http/edge/access_log", "http/edge/deprecation", "http/edge/disconnects", "http/edge/serving", "http/edge/watchdog",
+    "http/edge/access_log", "http/edge/deprecation", "http/edge/disconnects", "http/edge/listening",
+    "http/edge/watchdog",
 }  # fmt: skip
 ALSO_GUARDED = (
     "http/addons", "http/auth", "http/credits", "http/payments", "http/subscriptions",

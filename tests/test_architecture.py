@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "settings": {"rate_limits", "setting_types", "parallelism"},
     "config": {"env_file", "errors", "setting_types", "settings"},
     "rate_limits": NOUNS,
-    "telemetry": NOUNS,
+    "logs": NOUNS,
     "metrics": NOUNS,
     "providers": {"metrics"} | NOUNS,
     "render": NOUNS,
@@ -66,7 +66,7 @@ MAY_IMPORT = {
     "services.revised_outline": NOUNS,
     "fault_points": set(),
     "actors": {"fault_points", "writing", "billing", "files", "metrics", "store"} | PROTOCOLS | NOUNS,
-    "http": {"actors", "billing", "files", "metrics", "rate_limits", "store", "telemetry"} | SERVICES | CHOICES | NOUNS,
+    "http": {"actors", "billing", "files", "metrics", "rate_limits", "store", "logs"} | SERVICES | CHOICES | NOUNS,
     "client": {"errors", "words"},
 }
 # The composition root and the commands may import everything.

@@ -16,7 +16,7 @@ import asyncio
 import sys
 
 from bench.economics.calls import PricedCalls
-from bookgen import telemetry
+from bookgen import logs
 from bookgen.providers.prices import prices
 from bookgen.writing.window import WINDOW
 from tests.writing.authored import write_book
@@ -59,7 +59,7 @@ async def row(model: str, chapters: int, context_tokens: int) -> tuple[str, bool
 
 
 async def main() -> int:
-    telemetry.configure_logs("console", "critical")
+    logs.configure_logs("console", "critical")
     known = prices()
     print(f"A book of {WORDS:,} words; amounts in {known.currency}. Bar: total <= {MAX_RATIO} x output, ", end="")
     print(f"cached share >= {MIN_CACHED_SHARE:.0%}.\n\n| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import aiohttp
 
-from bookgen import telemetry
+from bookgen import logs
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Chapter, Usage
 from bookgen.providers.access import Access
@@ -93,7 +93,7 @@ class RunningServer:
 
 
 async def main() -> int:
-    telemetry.configure_logs("console", "critical")
+    logs.configure_logs("console", "critical")
     print("| book | window | ended | seconds | output tokens, ours / the server's | calls | |")
     print("|---|---|---|---|---|---|---|", flush=True)
     kept = True

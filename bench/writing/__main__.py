@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from bench.writing import continuity, cost, faults, lengths, quality, replies, seams
 from bench.writing.row import Measure, Size
-from bookgen import telemetry
+from bookgen import logs
 
 FULL = Size(chapters=30, words=3_000, replies=500, books=50)
 QUICK = Size(chapters=12, words=3_000, replies=60, books=6)
@@ -42,7 +42,7 @@ async def main() -> int:
     parser.add_argument("scenarios", nargs="*", help=f"{', '.join(SCENARIOS)}; all if none is given")
     options = parser.parse_args()
     size = QUICK if options.quick else FULL
-    telemetry.configure_logs("console", "critical")
+    logs.configure_logs("console", "critical")
     print(f"Standard book: {size.chapters} chapters x {size.words} words.\n")
     print("| what | protocol | measured | bar | |\n|---|---|---|---|---|")
     kept = True

@@ -23,7 +23,7 @@ from bookgen.actors.resources import Products, Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.app.database import open_database
 from bookgen.app.files import build_files, keep_times, require_place
-from bookgen.app.folders import documents
+from bookgen.app.package_data import documents
 from bookgen.app.parts import (
     build_backup_schedule,
     build_keyring,

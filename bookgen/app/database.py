@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from bookgen.app.folders import migrations
+from bookgen.app.package_data import migrations
 from bookgen.settings import Config, reveal
 from bookgen.store.database import Database
 from bookgen.store.migrate import migrate, require_migrated

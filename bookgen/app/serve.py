@@ -12,12 +12,12 @@ from typing import Unpack
 
 import structlog
 
-from bookgen import metrics, telemetry, threads
+from bookgen import logs, metrics, threads
 from bookgen.app.build import Overrides, build, running
 from bookgen.errors import StartupError, Unavailable
-from bookgen.http.edge import serving
+from bookgen.http.application import BoundedRunner, build_app, build_probes
+from bookgen.http.edge import listening
 from bookgen.http.edge.watchdog import Watchdog
-from bookgen.http.server import BoundedRunner, build_app, build_probes
 from bookgen.models import ProcessRole
 from bookgen.providers.text import TextModel
 from bookgen.render.fonts import missing
@@ -43,14 +43,14 @@ log = structlog.get_logger(__name__)
 
 async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
     """Run the service until SIGTERM or SIGINT. Raises StartupError only before the first request is answered."""
-    telemetry.configure_logs(config.log_format or ("console" if sys.stderr.isatty() else "json"), config.log_level)
+    logs.configure_logs(config.log_format or ("console" if sys.stderr.isatty() else "json"), config.log_level)
     make_data_folder(config.data_dir)
-    serving.allow_open_files()
+    listening.allow_open_files()
     async with contextlib.AsyncExitStack() as closing:
         await closing.enter_async_context(Watchdog(metrics.LOOP_LAG.observe).watching())
-        bound = closing.enter_context(serving.bind(config.host, config.port))
-        address = serving.address(bound)
-        if config.public_url is None and config.role != "actors" and serving.is_everywhere(bound):
+        bound = closing.enter_context(listening.bind(config.host, config.port))
+        address = listening.address(bound)
+        if config.public_url is None and config.role != "actors" and listening.is_everywhere(bound):
             log.warning("links_lead_nowhere", they_begin_with=address, to_do="Set BOOKGEN_PUBLIC_URL.")
         config = config.model_copy(update={"public_url": config.public_url or address})
         try:
@@ -63,19 +63,19 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
         build_http = build_app if service.role.answers_requests else build_probes
         runner = BoundedRunner(build_http(service.services))
         closing.push_async_callback(runner.cleanup)
-        await serving.listen(runner, bound)
+        await listening.listen(runner, bound)
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.collect()
         gc.freeze()  # objects alive now stay alive, so the collector can skip them
         gc.set_threshold(OBJECTS_A_COLLECTION)
         await closing.enter_async_context(service.working())
-        stop = closing.enter_context(serving.StopSignal().listening())
+        stop = closing.enter_context(listening.StopSignal().listening())
         print(_announcement(config, address, service.model), flush=True)
         closing.enter_context(running(import_the_rest()))
         closing.enter_context(running(warn_of_missing_fonts()))
         await stop.asked.wait()
         log.info("draining", seconds=config.drain_seconds)
-        await serving.drain(service.supervisor.drain, config.drain_seconds, stop.cut)
+        await listening.drain(service.supervisor.drain, config.drain_seconds, stop.cut)
 
 
 async def warn_of_missing_fonts() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from bookgen.app.folders import documents
+from bookgen.app.package_data import documents
 from bookgen.app.parts import public_url
 from bookgen.http.edge.keys import Site
 from bookgen.models import LANGUAGES

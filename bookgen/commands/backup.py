@@ -17,7 +17,7 @@ import asyncpg
 from bookgen import __version__, config
 from bookgen.app.database import postgres
 from bookgen.app.files import build_files
-from bookgen.app.folders import migrations
+from bookgen.app.package_data import migrations
 from bookgen.commands import passphrase
 from bookgen.commands.backup_drill import FORMAT, DrillReport, drill, export_of_a_book
 from bookgen.commands.backup_file import counted, files_of, new_file, require_database

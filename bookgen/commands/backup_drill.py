@@ -12,7 +12,7 @@ from pathlib import Path
 
 import asyncpg
 
-from bookgen.app.folders import migrations
+from bookgen.app.package_data import migrations
 from bookgen.commands.backup_file import open_backup, restore_contents
 from bookgen.commands.backup_stored import StoredTarget
 from bookgen.commands.scratch import left_behind, scratch_folder

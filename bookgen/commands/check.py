@@ -12,15 +12,15 @@ from pathlib import Path
 
 import aiohttp
 
-from bookgen import config, telemetry
+from bookgen import config, logs
 from bookgen.app.database import postgres
 from bookgen.app.files import build_files
-from bookgen.app.folders import migrations
+from bookgen.app.package_data import migrations
 from bookgen.app.providers import build_model
 from bookgen.commands.model_trouble import explained
 from bookgen.errors import BookgenError, FilesUnavailable, NoDatabase, StartupError, UpstreamAIError
 from bookgen.files.place import FileMissing
-from bookgen.http.edge import serving
+from bookgen.http.edge import listening
 from bookgen.models import SAMPLE_WRITER
 from bookgen.providers.attempt import CallFailed
 from bookgen.providers.text import Message, PromptTooLong, TextModel, TextReply, TextRequest, known_name
@@ -68,7 +68,7 @@ Check = Callable[[Config], Awaitable[str]]
 async def run(_: argparse.Namespace) -> int:
     """Run all checks. Returns 0 if the service can run, 1 if something has to be fixed first."""
     settings = config.load()
-    telemetry.configure_logs("console", "critical")  # this command prints each problem itself
+    logs.configure_logs("console", "critical")  # this command prints each problem itself
     print(_line("ok", "settings", _chosen(settings)))
     results = [await _try(name, work, settings) for name, work in CHECKS.items()]
     return 0 if all(results) else 1
@@ -85,10 +85,10 @@ async def _try(name: str, work: Check, settings: Config) -> bool:
 
 async def address(settings: Config) -> str:
     try:
-        with serving.bind(settings.host, settings.port) as bound:
-            return f"{serving.address(bound)} is free"
+        with listening.bind(settings.host, settings.port) as bound:
+            return f"{listening.address(bound)} is free"
     except StartupError:
-        url = serving.url(settings.host, settings.port)
+        url = listening.url(settings.host, settings.port)
         if not await _is_ours(url):
             raise
         return f"bookgen is already running at {url}"

@@ -84,12 +84,12 @@ def _called(given: Sequence[str]) -> int:
     finally:
         gc.freeze()
         gc.enable()
-    from bookgen import telemetry
+    from bookgen import logs
     from bookgen.client.errors import ApiError
     from bookgen.commands.wording import in_words
     from bookgen.errors import FilesUnavailable
 
-    telemetry.configure_logs("console", "warning")  # `serve` configures its logs from the settings
+    logs.configure_logs("console", "warning")  # `serve` configures its logs from the settings
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             code: int = runner.run(options.run(options))

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from bookgen import config
 from bookgen.app.database import postgres
-from bookgen.app.folders import migrations
+from bookgen.app.package_data import migrations
 from bookgen.store.migrate import migrate
 
 

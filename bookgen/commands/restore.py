@@ -12,7 +12,7 @@ import asyncpg
 from bookgen import config
 from bookgen.app.database import postgres
 from bookgen.app.files import build_places
-from bookgen.app.folders import migrations
+from bookgen.app.package_data import migrations
 from bookgen.commands import passphrase
 from bookgen.commands.backup_file import SECRET_KEY, counted, open_backup, restore_contents, verify
 from bookgen.commands.backup_stored import StoredTarget, forget, undo

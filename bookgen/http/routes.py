@@ -25,7 +25,7 @@ from bookgen.http import (
 from bookgen.http.console import pages, static
 from bookgen.http.docs import documents
 from bookgen.http.edge.routing import Route
-from bookgen.http.outside import media, operation
+from bookgen.http.outside import media, probes
 from bookgen.rate_limits import LimitClass
 
 READ, WRITE, EXPENSIVE = LimitClass.READ, LimitClass.WRITE, LimitClass.EXPENSIVE
@@ -160,9 +160,9 @@ ROUTES = (*ACCOUNT, *PAYMENT, *BOOKS, *EXPORTS, *CHAPTERS, *PROOFREADING, *SITE)
 
 # What an operator's tools ask, also of a process that serves nothing else.
 OPERATION: tuple[Route, ...] = (
-    Route("GET", "/healthz", operation.alive, None, public=True, quiet=True),
-    Route("GET", "/readyz", operation.ready, None, public=True, quiet=True),
-    Route("GET", "/metrics", operation.metrics, None, public=True, quiet=True),
+    Route("GET", "/healthz", probes.alive, None, public=True, quiet=True),
+    Route("GET", "/readyz", probes.ready, None, public=True, quiet=True),
+    Route("GET", "/metrics", probes.metrics, None, public=True, quiet=True),
 )
 
 # Outside the API, at the root.

@@ -24,7 +24,7 @@ from bookgen.models.books import (
     RevisionOrigin as RevisionOrigin,
     SourceType as SourceType,
 )
-from bookgen.models.genres import (
+from bookgen.models.story_kinds import (
     StoryKind as StoryKind,
     is_verse as is_verse,
     story_kind as story_kind,

@@ -13,7 +13,7 @@ from bookgen.providers.call_metrics import CallCounts
 from bookgen.providers.sample import picture_book, telling
 from bookgen.providers.sample.brief import Brief
 from bookgen.providers.sample.cast import Cast
-from bookgen.providers.sample.cover import design
+from bookgen.providers.sample.cover_design import design
 from bookgen.providers.sample.facts import facts
 from bookgen.providers.sample.grammar import Grammar
 from bookgen.providers.sample.outline import bible, outline_chapters

@@ -17,7 +17,7 @@ from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.mailing import Mailing
 from bookgen.accounts.service import Accounts
 from bookgen.accounts.tokens import Tokens
-from bookgen.http.server import build_app
+from bookgen.http.application import build_app
 from bookgen.store import accounts
 from bookgen.store.database import Database
 from tests.canaries import CANARY, watch

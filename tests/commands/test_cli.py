@@ -17,7 +17,7 @@ from bookgen.client import calls
 from bookgen.commands import check, unexpected_errors
 from bookgen.commands.cli import COMMANDS, main
 from bookgen.errors import StartupError, UpstreamAIError
-from bookgen.http.edge import serving
+from bookgen.http.edge import listening
 from bookgen.render.fonts import typeface
 from bookgen.store import backups
 from bookgen.store.backups import BackupRecord
@@ -105,7 +105,7 @@ async def test_a_host_of_another_machine_stops_the_start(tmp_path: Path) -> None
 
 
 async def test_a_busy_port_stops_the_start(tmp_path: Path) -> None:
-    with serving.bind("127.0.0.1", 0) as taken:
+    with listening.bind("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         line = await refused(tmp_path, "serve", BOOKGEN_PORT=port)
 
@@ -305,7 +305,7 @@ async def test_check_says_which_key_is_wrong_and_exits_with_one(tmp_path: Path, 
 
 
 async def test_check_says_whether_the_port_is_free_or_bookgen_is_using_it(tmp_path: Path, dsn: str) -> None:
-    with serving.bind("127.0.0.1", 0) as taken:
+    with listening.bind("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(StartupError, match=rf"BOOKGEN_PORT={port} on 127\.0\.0\.1 can't be used"):
             await check.address(settings(tmp_path, port=port))

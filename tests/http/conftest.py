@@ -18,10 +18,10 @@ from aiohttp.test_utils import TestClient, TestServer, get_port_socket
 
 from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.tokens import Tokens
+from bookgen.http.application import BoundedRunner, build_app
 from bookgen.http.edge.keys import Services
 from bookgen.http.edge.routing import Route
 from bookgen.http.routes import ROUTES
-from bookgen.http.server import BoundedRunner, build_app
 from bookgen.store.database import Database
 from tests.canaries import CANARY, watch
 from tests.composition import composed

@@ -13,7 +13,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from bookgen.app.folders import migrations
+from bookgen.app.package_data import migrations
 from bookgen.store.migrate import migrate, pending
 
 SCHEMAS = Path(__file__).parent / "schemas"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bookgen.app.folders import documents
+from bookgen.app.package_data import documents
 from bookgen.errors import catalogue
 from bookgen.models import LANGUAGES
 from bookgen.support import topics

@@ -5,12 +5,12 @@ from __future__ import annotations
 import structlog
 from aiohttp import web
 
-from bookgen import metrics, telemetry
+from bookgen import logs, metrics
 from bookgen.http.edge import errors
 from bookgen.http.edge.keys import ACCOUNT_ID, REQUEST_ID
 from bookgen.http.edge.routing import Route
 
-log = structlog.get_logger(telemetry.REQUESTS.name)
+log = structlog.get_logger(logs.REQUESTS.name)
 
 NO_ROUTE = "(none)"
 
@@ -43,4 +43,4 @@ def record(
             to_do="Report the traceback as a bug.",
         )
     else:
-        telemetry.log_request(request[REQUEST_ID], fields)
+        logs.log_request(request[REQUEST_ID], fields)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import structlog
 
-from bookgen import telemetry
+from bookgen import logs
 from tests.canaries import CANARY, log_as_the_service_does
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJ1c2VyX2lkIjoxfQ.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg"
@@ -68,7 +68,7 @@ def test_log_lines_of_libraries_are_redacted_as_well(log_lines: io.StringIO) -> 
 def test_the_log_line_of_a_request_has_its_fields_and_hides_secrets_in_names(
     log_lines: io.StringIO, secret: str
 ) -> None:
-    telemetry.log_request(secret, {"method": "GET", "route": "/books/", "status": 200, "ms": 1.5, "account_id": 7})
+    logs.log_request(secret, {"method": "GET", "route": "/books/", "status": 200, "ms": 1.5, "account_id": 7})
 
     line = json.loads(log_lines.getvalue())
     assert line.pop("timestamp").endswith("Z")
@@ -82,11 +82,11 @@ def test_the_log_line_of_a_request_obeys_the_level_and_is_readable_on_a_terminal
     logging_as: Callable[..., io.StringIO],
 ) -> None:
     quiet = logging_as("json", "warning")
-    telemetry.log_request("id-1", {"status": 200})
+    logs.log_request("id-1", {"status": 200})
     assert not quiet.getvalue()
 
     readable = logging_as("console", "info")
-    telemetry.log_request("id-1", {"status": 200})
+    logs.log_request("id-1", {"status": 200})
     assert "status" in readable.getvalue()
     assert "id-1" in readable.getvalue()
     assert not readable.getvalue().startswith("{")
@@ -95,7 +95,7 @@ def test_the_log_line_of_a_request_obeys_the_level_and_is_readable_on_a_terminal
 def test_a_log_that_cannot_be_written_does_not_fail_a_request(logging_as: Callable[..., io.StringIO]) -> None:
     logging_as("json", "info").close()
 
-    telemetry.log_request("id-1", {"status": 200})
+    logs.log_request("id-1", {"status": 200})
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def logging_as() -> Iterator[Callable[..., io.StringIO]]:
 
     def logged(form: str, level: str) -> io.StringIO:
         stream = io.StringIO()
-        telemetry.configure_logs(form, level, stream)
+        logs.configure_logs(form, level, stream)
         return stream
 
     yield logged

@@ -10,51 +10,51 @@ from structlog.testing import capture_logs
 
 from bookgen.app import providers
 from bookgen.errors import StartupError
-from bookgen.http.edge import serving
+from bookgen.http.edge import listening
 from bookgen.settings import Config, names
 from bookgen.store.database import Database
 from tests.composition import composed
 
 
 def test_a_busy_port_is_reported_in_one_line() -> None:
-    with serving.bind("127.0.0.1", 0) as taken:
+    with listening.bind("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(
             StartupError, match=rf"^BOOKGEN_PORT={port} on 127\.0\.0\.1 can't be used: .*another port\.$"
         ):
-            serving.bind("127.0.0.1", port)
+            listening.bind("127.0.0.1", port)
 
 
 def test_a_host_of_another_machine_is_reported_in_one_line() -> None:
     with pytest.raises(StartupError, match=r"192\.0\.2\.1"):
-        serving.bind("192.0.2.1", 0)
+        listening.bind("192.0.2.1", 0)
     with pytest.raises(StartupError, match="BOOKGEN_HOST=no such host is not an address"):
-        serving.bind("no such host", 0)
+        listening.bind("no such host", 0)
 
 
 def test_the_limit_on_open_files_is_raised_to_the_maximum() -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
-        serving.allow_open_files()
-        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(before[1] % 2**63, serving.MAX_FILES)
+        listening.allow_open_files()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(before[1] % 2**63, listening.MAX_FILES)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_the_address_contains_the_port_that_was_chosen() -> None:
-    with serving.bind("127.0.0.1", 0) as bound:
-        assert serving.address(bound) == f"http://127.0.0.1:{bound.getsockname()[1]}"
+    with listening.bind("127.0.0.1", 0) as bound:
+        assert listening.address(bound) == f"http://127.0.0.1:{bound.getsockname()[1]}"
 
 
 @pytest.mark.parametrize(("host", "everywhere"), [("0.0.0.0", True), ("127.0.0.1", False)])
 def test_listening_on_all_interfaces_is_detected(host: str, everywhere: bool) -> None:
-    with serving.bind(host, 0) as bound:
-        assert serving.is_everywhere(bound) is everywhere
+    with listening.bind(host, 0) as bound:
+        assert listening.is_everywhere(bound) is everywhere
 
 
 async def test_the_first_signal_starts_a_drain_and_the_second_ends_it() -> None:
-    with serving.StopSignal().listening() as stop:
+    with listening.StopSignal().listening() as stop:
         os.kill(os.getpid(), signal.SIGTERM)
         await stop.asked.wait()
         assert not stop.cut.is_set()
@@ -73,7 +73,7 @@ async def test_an_interrupted_drain_ends_without_waiting() -> None:
             cut.set()
             await asyncio.Event().wait()
 
-    await serving.drain(drain, 25, cut)
+    await listening.drain(drain, 25, cut)
 
     assert seen == [25, 0]
 
@@ -83,7 +83,7 @@ async def test_a_failing_drain_raises_its_error() -> None:
         raise StartupError("it broke")
 
     with pytest.raises(StartupError, match="it broke"), contextlib.suppress(asyncio.CancelledError):
-        await serving.drain(drain, 1, asyncio.Event())
+        await listening.drain(drain, 1, asyncio.Event())
 
 
 PAID = {"model": "openai:llama3", "openai_api_key": "k"}
