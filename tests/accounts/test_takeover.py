@@ -58,6 +58,16 @@ async def test_verifying_an_address_signs_out_whoever_registered_it(door: Door) 
     assert status == 200
     assert "signed out" in body["message"]
     assert await status_of(door, thief["access"]) == 401
+
+
+async def test_a_link_followed_with_an_invalid_token_is_followed_without_a_sign_in(door: Door) -> None:
+    thief = (await door.register("ada"))["tokens"]
+
+    status, body = await door.call("GET", await door.link("verify-email"), token="of another time")
+
+    assert status == 200
+    assert "signed out" in body["message"]
+    assert await status_of(door, thief["access"]) == 401
     assert (await door.post("/auth/token/refresh/", {"refresh": thief["refresh"]}))[0] == 401
     assert (await log_in(door, PASSWORD))[0] == 200
 

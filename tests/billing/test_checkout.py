@@ -40,6 +40,13 @@ async def test_the_first_plan_is_paid_for_on_a_hosted_page(payments, stripe, mak
     assert session["metadata"]["bookgen_checkout"]
 
 
+@pytest.mark.parametrize(("billing_type", "cents"), [("monthly", 1_400), ("per_use", 399)])
+async def test_an_addon_has_a_price_for_each_way_to_pay(payments, stripe, make_account, billing_type, cents):
+    bought = await payments.buy_addon(await make_account(), "childrens-book", billing_type, NOWHERE)
+
+    assert stripe.objects[bought.session_id]["amount_total"] == cents
+
+
 async def test_a_single_purchase_asks_for_an_invoice(payments, stripe, make_account):
     bought = await payments.buy_credits(await make_account(), "single", NOWHERE)
 
@@ -463,6 +470,7 @@ async def test_a_return_url_to_another_site_is_refused(payments, make_account):
         "https://books.test:444/",
         "/relative",
         "http://books.test/",
+        "https://[books.test/",
     ]
 
     for url in urls:

@@ -20,6 +20,12 @@ def test_a_period_anchored_on_the_31st_returns_to_the_31st():
     assert february.end == datetime(2026, 3, 31, 9, tzinfo=UTC)
 
 
+def test_the_months_of_years_are_counted():
+    period = period_at(datetime(2024, 5, 7, tzinfo=UTC), datetime(2027, 3, 20, tzinfo=UTC))
+
+    assert period.start == datetime(2027, 3, 7, tzinfo=UTC)
+
+
 def test_an_anchor_on_29_february_falls_on_the_28th_in_other_years():
     assert add_months(datetime(2024, 2, 29, tzinfo=UTC), 12) == datetime(2025, 2, 28, tzinfo=UTC)
 

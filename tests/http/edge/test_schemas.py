@@ -10,6 +10,7 @@ from bookgen.http.edge.schemas import Body, Flag, Integer, List, String, load
 
 class Sample(Body):
     number = Integer(minimum=1, maximum=10)
+    serial = Integer(minimum=1)
     limit = Integer(from_text=True)
     flag = Flag()
     name = String(5, minimum=1)
@@ -35,6 +36,19 @@ def test_other_values_and_integers_out_of_range_are_refused(given: Any) -> None:
         load(Sample(), {"number": given})
 
     assert list(refused.value.details) == ["number"]
+
+
+def test_the_message_for_a_number_names_the_bound_that_it_passes() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        load(Sample(), {"serial": 2**63, "number": 11})
+    with pytest.raises(InvalidInput) as too_small:
+        load(Sample(), {"serial": 0})
+
+    assert refused.value.details == {
+        "serial": [f"Must be a smaller number (got {2**63})."],
+        "number": ["Must be from 1 to 10 (got 11)."],
+    }
+    assert too_small.value.details == {"serial": ["Must be at least 1 (got 0)."]}
 
 
 def test_integers_in_a_query_are_digits() -> None:
