@@ -213,14 +213,17 @@ def mutant_at(place: Place) -> Mutant | None:
 
 
 def _program(source: str) -> str:
-    """What executes of a source: no annotations, no docstrings, no dataclass layout, no kinds of parameters."""
+    """What executes of a source: no annotations, no docstrings, no kinds of parameters.
+
+    Nor the options of dataclasses: the type checker refuses code that would change a frozen one.
+    """
     tree = ast.parse(source)
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 node.returns = None
             case ast.Call(func=ast.Name("dataclass")):
-                node.keywords = [each for each in node.keywords if each.arg != "slots"]
+                node.keywords = [each for each in node.keywords if each.arg not in ("slots", "frozen")]
             case ast.arguments():
                 node.args, node.posonlyargs, node.kwonlyargs = [*node.posonlyargs, *node.args, *node.kwonlyargs], [], []
                 node.defaults, node.kw_defaults = [*node.defaults, *filter(None, node.kw_defaults)], []

@@ -33,7 +33,6 @@ async def require(db: DB, quota: Quota, standing: Standing, slug: str) -> OwnedA
         return None
     now = quota.now()
     owned = [each for each in await addons.owned(db, standing.account_id, now, now, now) if each.addon.slug == slug]
-    owned.sort(key=lambda each: each.billing_type != MONTHLY)
     usable = next((each for each in owned if uses_remaining(each, now, quota.renewal_grace) != 0), None)
     if usable is None:
         addon = await addons.find(db, slug)

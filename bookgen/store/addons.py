@@ -51,14 +51,17 @@ OWNED = f"""
       FROM account_addon o
       JOIN addon a ON a.id = o.addon_id
      WHERE o.account_id = $1
-     ORDER BY a.sort_order, o.billing_type
+     ORDER BY a.sort_order, o.billing_type <> 'monthly'
 """
 
 
 async def owned(
     db: DB, account_id: int, period_start: datetime, period_end: datetime, now: datetime
 ) -> list[OwnedAddon]:
-    """The account's add-ons, with the uses taken by `now` and the uses made in the period."""
+    """The account's add-ons, a monthly one before its single uses.
+
+    With the uses taken by `now` and the uses made in the period.
+    """
     return [_owned(row) for row in await db.fetch(OWNED, account_id, period_start, period_end, now)]
 
 

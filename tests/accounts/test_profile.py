@@ -127,6 +127,15 @@ async def test_a_gmail_address_from_google_can_be_sent_back(door: Door) -> None:
     assert (same[0], other[0]) == (200, 400)
 
 
+async def test_a_token_alone_changes_a_proven_address_by_two_links(door: Door) -> None:
+    token = await door.verified()
+
+    _, changed = await door.call("PATCH", "/auth/profile/", token=token, json={"email": "ada@example.org"})
+
+    assert "We sent links to ada@example.org and ada@example.com." in changed["message"]
+    assert "when you follow both" in changed["message"]
+
+
 async def test_another_spelling_of_the_current_address_applies_at_once(door: Door) -> None:
     token = await door.access("ada")
     await door.database.http.execute("UPDATE account SET email = 'ada@gmail.com'")
