@@ -1,10 +1,11 @@
-"""The spaces of verse lines. Markdown drops indents, so they are marked before it is parsed."""
+"""The lines of verse, and their spaces. Markdown drops indents, so they are marked before it is parsed."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
 
+from bookgen.render.characters import is_wide
 from bookgen.render.model import Span, Spans, lines_by_hand
 
 _MARK = "\x02"  # cleaned text has no control characters
@@ -13,6 +14,18 @@ _MARKS = re.compile(rf"{_MARK}+\{_END}")
 _INDENTED = re.compile(r"[ \t]+(?=[^\s#>|`~])")
 _WIDE = re.compile(r"[ \t]*\t[ \t]*|  +")
 MAX_INDENT = 30  # spaces; a gap within a line is no wider either
+MAX_LETTERS_OF_LINES = 60  # a wide letter counts as two
+
+
+def is_in_lines(paragraph: str) -> bool:
+    """Whether a paragraph in a book of prose is set line by line, such as a rhyme or an address.
+
+    Its lines are short then. Longer ones were wrapped by an editor.
+    """
+    lines = paragraph.split("\n")
+    return len(lines) > 1 and all(
+        sum(2 if is_wide(letter) else 1 for letter in line) <= MAX_LETTERS_OF_LINES for line in lines
+    )
 
 
 def with_marked_indent(line: str) -> str:

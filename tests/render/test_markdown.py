@@ -16,6 +16,7 @@ from bookgen.render.model import (
     Span,
     Table,
     Verse,
+    lines_by_hand,
 )
 
 
@@ -101,6 +102,32 @@ def test_hard_line_breaks_make_verse() -> None:
     assert [line[0].text for line in verse.lines] == ["Roses", "are", "red"]
 
 
+RHYME = "One for the barrel and one for the bin,\nOne for the master who counts them in,\n*One for the sea.*"
+NAMES = "J. Lappin, clerk\nThe Harbour Office"
+WRAPPED = "The copy was due at the company's office by the last boat, and by the second week\nshe had reached 1986."
+
+
+@pytest.mark.parametrize("text", [RHYME, NAMES, "白日依山尽，\n黄河入海流。"])
+@pytest.mark.parametrize("mark", ["", "> "])
+def test_short_lines_stay_lines_without_marks_of_a_line_break(text: str, mark: str) -> None:
+    """Models and authors write a rhyme or an address like this, though Markdown joins such lines."""
+    (block,) = blocks("\n".join(mark + line for line in text.split("\n")))
+    (inner,) = block.blocks if isinstance(block, Quote) else (block,)
+
+    assert isinstance(inner, Verse | Paragraph)
+    shown = inner.lines if isinstance(inner, Verse) else lines_by_hand(inner.spans)
+    assert ["".join(span.text for span in line) for line in shown] == text.replace("*", "").split("\n")
+
+
+@pytest.mark.parametrize("text", [WRAPPED, f"> {WRAPPED}", f"- {NAMES}"])
+def test_lines_that_an_editor_wrapped_and_lines_of_a_list_are_joined(text: str) -> None:
+    (block,) = blocks(text)
+    (inner,) = block.blocks if isinstance(block, Quote) else block.items[0] if isinstance(block, ItemList) else (block,)
+
+    assert isinstance(inner, Paragraph)
+    assert "\n" not in "".join(span.text for span in inner.spans)
+
+
 def test_notes_are_collected_and_called_by_number() -> None:
     found, notes = parse("a[^x] b[^y]\n\n[^y]: second\n[^x]: first", "", lambda each: each)
 
@@ -141,10 +168,11 @@ def test_a_heading_with_a_note_is_kept() -> None:
 
 
 def test_lines_in_scripts_without_spaces_are_joined_without_a_space() -> None:
-    (paragraph,) = blocks("红楼梦\n第一回\nabc")
+    line = "红楼梦" * 11
+    (paragraph,) = blocks(f"{line}\n第一回\nabc")
 
     assert isinstance(paragraph, Paragraph)
-    assert "".join(span.text for span in paragraph.spans) == "红楼梦第一回 abc"
+    assert "".join(span.text for span in paragraph.spans) == f"{line}第一回 abc"
 
 
 ORNAMENTS = ["*", "~", "#", "-", "+", "**", "• • •", "•••", "___", "~ * ~", "\\*", "**⁂**", "❦", "—", "✦", "☆ ☆ ☆"]

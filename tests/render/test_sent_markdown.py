@@ -99,8 +99,18 @@ def test_a_line_break_in_a_cell_or_a_heading_is_kept(make: Make) -> None:
     assert "<td>Mix<br/>Feed</td>" in chapter(book)
 
 
-def test_a_soft_line_break_is_a_space(make: Make) -> None:
-    assert "4 Elm Street Halle" in chapter(render(make("4 Elm Street\nHalle")))
+def test_the_line_break_of_a_wrapped_paragraph_is_a_space(make: Make) -> None:
+    assert f"{SENTENCE}Nobody said so." in chapter(render(make(f"{SENTENCE}\nNobody said so.")))
+
+
+def test_a_rhyme_in_a_novel_keeps_its_lines_in_every_format(make: Make) -> None:
+    book = render(make("She sang.\n\n> One for the barrel,\n> one for the bin,\n> one for the sea.\n\nSo."))
+    rhyme = ["One for the barrel,", "one for the bin,", "one for the sea."]
+    paragraphs = of_style(docx.Document(io.BytesIO(book.docx)), "Book Verse")
+
+    assert [text for _, text in lines(book.layout) if "one" in text.lower()] == rhyme
+    assert "<br/>".join(f"<span>{line}</span>" for line in rhyme) in chapter(book)
+    assert [paragraph.text for paragraph in paragraphs] == rhyme
 
 
 def test_every_line_in_a_book_of_poems_is_a_line_of_its_own(make: Make) -> None:

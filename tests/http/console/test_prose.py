@@ -30,8 +30,16 @@ lines.
 - yes
 - no
 
+4 Elm Street
+Halle
+
+1
+A line that an editor has wrapped somewhere near its eightieth letter, as letters
+are.
+
 #
 """
+WRAPPED = "1 A line that an editor has wrapped somewhere near its eightieth letter, as letters are."
 POEM = """So I am fifty-two
         before I do *it,
     out* from the slip
@@ -97,7 +105,7 @@ async def test_the_page_shows_breaks_like_the_files(page: BrowserPage, visitor: 
 
     await page.open(f"books/{chapter['book']}/chapters/{chapter['id']}/read")
 
-    shown = ["One.", "break", "Two|lines.", "Three", "Four|lines.", "break", "yes", "no"]
+    shown = ["One.", "break", "Two|lines.", "Three", "Four|lines.", "break", "yes", "no", "4 Elm Street|Halle", WRAPPED]
     assert await page.script(READ) == shown
 
 

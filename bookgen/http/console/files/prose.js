@@ -4,7 +4,7 @@ import { html } from "./hooks.js";
 import { Pictures } from "./pictures.js";
 import { isBreak, withBreaks } from "./scenebreaks.js";
 import { Marked } from "./vendor/marked.js";
-import { Stanza, withMarks, withSpaces } from "./verse.js";
+import { isInLines, Stanza, withMarks, withSpaces } from "./verse.js";
 
 // Code is code only between fences, as in the files: a paragraph that an author has indented is a paragraph.
 const none = () => undefined;
@@ -41,7 +41,9 @@ function isNeedless(all, at) {
 /** Text with the one tag that is supported. */
 const broken = (text) => text.split(/<br\s*\/?>/i).map((part, at) => (at ? [html`<br />`, part] : part));
 
-const inside = (token) => (token.tokens ?? []).map((one) => inline(one));
+const inside = (token) => (token.tokens ?? []).map((one, at, all) => inline(isTag(all[at - 1]) ? { ...one, text: one.text?.replace(/^[ \t]*\n/, "") } : one));
+
+const isTag = (token) => token?.type === "html"; // a line break in the source after it is no other one
 
 function block(token, isVerse) {
   const within = ({ tokens }) => tokens.map((one) => block(one, isVerse));
@@ -49,7 +51,7 @@ function block(token, isVerse) {
     case "heading":
       return html`<h3>${inside(token)}</h3>`;
     case "paragraph":
-      return isVerse ? html`<${Stanza} tokens=${token.tokens} show=${inline} />` : html`<p>${inside(token)}</p>`;
+      return isVerse ? html`<${Stanza} tokens=${token.tokens} show=${inline} />` : html`<p class=${isInLines(token.text) && "lines"}>${inside(token)}</p>`;
     case "hr":
       return html`<p class="break" role="separator">⁂</p>`;
     case "blockquote":

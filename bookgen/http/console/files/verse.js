@@ -8,12 +8,20 @@ const MAX_INDENT = 30; // spaces
 const TAB = 4; // spaces
 const EMS_A_SPACE = 0.4;
 const MAX_LINE_LETTERS = 120; // of a line alone; more is a paragraph of prose
+const MAX_LETTERS_OF_LINES = 60; // a wide letter counts as two
+const WIDE = /[\u2e80-\u303e\u3041-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\u{20000}-\u{3ffff}]/gu;
 // Empty lines, scene breaks, and lines that begin with a sign of Markdown that counts in verse too.
 const UNMARKED = /^[ \t]*(?:[#>|`~]|\*\*\*$|(?:_[ \t]*){3,}$|$)/;
 
 /** The text with marks at the beginning of each line: one, and one for each space of its indent. */
 export const withMarks = (text) =>
   text.split("\n").map((line) => (UNMARKED.test(line) ? line : line.replace(/^[ \t]*/, (indent) => MARK.repeat(1 + Math.min(width(indent), MAX_INDENT))))).join("\n");
+
+/** Whether a paragraph in a book of prose is set line by line: its lines are short, as in a rhyme or an address. */
+export function isInLines(paragraph) {
+  const lines = paragraph.split("\n");
+  return lines.length > 1 && lines.every((line) => [...line].length + (line.match(WIDE)?.length ?? 0) <= MAX_LETTERS_OF_LINES);
+}
 
 const width = (indent) => [...indent].reduce((sum, sign) => (sign === "\t" ? sum - (sum % TAB) + TAB : sum + 1), 0);
 
