@@ -39,6 +39,24 @@ async def test_twenty_concurrent_drafts_stay_within_the_limit_on_unpaid_words(
     assert await shelf.value(USED, account) == (6, 30_000)
 
 
+async def test_a_plan_without_a_limit_on_books_has_none_on_unpaid_words(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    await shelf.pool.execute(
+        """UPDATE plan SET features = features || '{"books_per_month": -1}' WHERE slug = 'starter'"""
+    )
+    account = await shelf.account("starter")
+    jobs = await drafts(shelf, account, 3, 15_000)
+
+    calls = [asyncio.create_task(supervisor.run_job(account, *job)) for job in jobs]
+    for book, _ in jobs:
+        await model.wait_until_asked(book, 1)
+        model.answer(book, 1)
+    await asyncio.gather(*calls)
+
+    assert await shelf.value(USED, account) == (9, 0)
+
+
 async def test_edits_in_flight_are_charged_by_their_words(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account = await shelf.account("free")  # 5 edits, of 5,000 words each
     (first, one), (second, other) = await drafts(shelf, account, 2, 9_000)

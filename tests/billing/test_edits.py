@@ -13,5 +13,6 @@ from bookgen.models import Rewrite
     [(Rewrite(1, 0), 5_000), (Rewrite(3, 0), 15_000), (Rewrite(1, 400), 400), (Rewrite(2, 9_999), 9_999)],
 )
 def test_a_reserved_edit_covers_no_more_words_than_were_reserved(takes: Rewrite, most: int) -> None:
+    assert covers(takes, 1)
     assert covers(takes, most)
     assert not covers(takes, most + 1)

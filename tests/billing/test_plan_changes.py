@@ -96,6 +96,16 @@ async def test_a_yearly_downgrade_waits_as_well(payments, make_account, subscrib
     assert [invoice.amount for invoice in await payments.invoices(account)] == ["49.00"]
 
 
+async def test_a_plan_sold_by_the_year_only_is_compared_by_the_month(pool, payments, make_account, subscribe, planned):
+    await pool.execute("UPDATE plan SET price_monthly = 0, price_yearly = 588 WHERE slug = 'pro'")
+    account = await make_account()
+    await subscribe(account, "pro", "yearly")
+
+    await payments.buy_plan(account, "starter", "yearly", NOWHERE)
+
+    assert await planned(account) == ("starter", "yearly")
+
+
 async def test_choosing_the_current_plan_cancels_the_planned_change(
     payments, make_account, subscribe, planned, schedules
 ):

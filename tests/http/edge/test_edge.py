@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import re
 import time
 from dataclasses import replace
@@ -141,6 +142,17 @@ async def test_the_json_content_type_is_accepted_in_any_spelling(edge: Api, cont
     reply = await edge.call("POST", "/echo/", data=b'{"text": "\xc3\xa4"}', headers={"Content-Type": content_type})
 
     assert (reply.status, reply.body) == (200, {"text": "ä"})
+
+
+async def test_an_answer_is_logged_with_its_route_but_one_of_a_health_check_is_not(
+    visitor: Api, log_lines: io.StringIO
+) -> None:
+    await visitor.get("/healthz", prefix="")
+    await visitor.get("/public-settings/")
+
+    logged = [json.loads(line) for line in log_lines.getvalue().splitlines()]
+    said = [(line["route"], line["status"]) for line in logged if line["event"] == "request"]
+    assert said == [("/public-settings/", 200)]
 
 
 async def test_an_untrusted_proxy_is_logged_once_with_the_setting(open_api: OpenApi) -> None:
@@ -365,6 +377,7 @@ async def test_a_preflight_is_answered_for_allowed_origins_only(open_api: OpenAp
     assert "Authorization" in listed.headers["Access-Control-Allow-Headers"]
     assert stranger.status == 405
     assert "Access-Control-Allow-Methods" not in stranger.headers
+    assert (await visitor.call("PUT", "/books/1/", headers={"Origin": ORIGIN, **ask})).status == 405
 
 
 async def test_head_answers_like_get_without_a_body(visitor: Api) -> None:
