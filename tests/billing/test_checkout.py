@@ -433,7 +433,7 @@ async def test_a_changed_price_becomes_a_new_price_with_the_same_lookup_key(pool
     assert [price["lookup_key"] for price in prices] == [None, "bookgen_plan_starter_monthly"]
 
 
-@pytest.mark.parametrize("change", [{"currency": "eur"}, {"metadata": {}}, {"active": False}])
+@pytest.mark.parametrize("change", [{"currency": "eur"}, {"currency": "zar"}, {"metadata": {}}, {"active": False}])
 async def test_an_archived_or_foreign_price_is_not_used(pool, payments, stripe, make_account, deliver, change):
     """The price may be in another currency than offered, for an unknown product, or refused."""
     account = await make_account()
