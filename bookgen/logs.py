@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
 import sys
 from collections.abc import Mapping, MutableMapping
-from datetime import UTC, datetime
 from typing import Any, TextIO
 
 import orjson
@@ -15,7 +13,7 @@ import structlog
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestPayloadError
 
-__all__ = ["configure_logs", "log_request", "redact"]
+__all__ = ["configure_logs", "redact"]
 
 
 HIDDEN = "[hidden]"
@@ -52,8 +50,6 @@ _PROCESSORS: list[Any] = [
 ]
 # Libraries whose debug lines say nothing of this service.
 CHATTY = ("httpx", "httpx2", "httpcore", "asyncio", "stripe", "anthropic", "openai", "markdown_it", "PIL", "faker")
-REQUESTS = logging.getLogger("bookgen.http")
-_requests = structlog.get_logger(REQUESTS.name)
 
 
 def configure_logs(form: str = "json", level: str = "info", stream: TextIO | None = None) -> None:
@@ -82,25 +78,6 @@ def configure_logs(form: str = "json", level: str = "info", stream: TextIO | Non
     logging.getLogger("aiohttp.server").addFilter(_is_no_bad_request)
     for chatty in CHATTY:
         logging.getLogger(chatty).setLevel(logging.WARNING)
-
-
-def log_request(request_id: str, fields: Mapping[str, str | int | float | None]) -> None:
-    """Write the log line of a request. Only `request_id` may come from the client, nothing in `fields`.
-
-    This bypasses the normal logging chain, which takes longer than aiohttp needs for a whole response.
-    """
-    if not REQUESTS.isEnabledFor(logging.INFO):
-        return
-    if not request_id.isalnum():  # our own ids are alphanumeric, and every secret pattern has some other character
-        request_id = _SECRET_TEXT.sub(HIDDEN, request_id)
-    line: dict[str, Any] = {"request_id": request_id, **fields}
-    if _LINES.name != "json":
-        _requests.info("request", **line)
-        return
-    line |= {"event": "request", "logger": REQUESTS.name, "level": "info", "timestamp": datetime.now(UTC)}
-    with contextlib.suppress(OSError, ValueError):  # a request must not fail because the log cannot be written
-        _LINES.stream.write(orjson.dumps(line, option=orjson.OPT_UTC_Z).decode() + "\n")
-        _LINES.stream.flush()
 
 
 def _is_no_bad_request(record: logging.LogRecord) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import structlog
 from aiohttp import web
 
-from bookgen import logs, metrics
+from bookgen import metrics
 from bookgen.http.edge import errors
 from bookgen.http.edge.keys import ACCOUNT_ID, REQUEST_ID
 from bookgen.http.edge.routing import Route
 
-log = structlog.get_logger(logs.REQUESTS.name)
+log = structlog.get_logger("bookgen.http")
 
 NO_ROUTE = "(none)"
 
@@ -28,6 +28,7 @@ def record(
     if route is not None and route.quiet and status < 400:
         return
     fields = {
+        "request_id": request[REQUEST_ID],
         "method": request.method,
         "route": template,
         "status": status,
@@ -35,12 +36,6 @@ def record(
         "account_id": request.get(ACCOUNT_ID),
     }
     if failure is not None and errors.is_unforeseen(failure):
-        log.error(
-            "request_failed",
-            request_id=request[REQUEST_ID],
-            **fields,
-            exc_info=failure,
-            to_do="Report the traceback as a bug.",
-        )
+        log.error("request_failed", **fields, exc_info=failure, to_do="Report the traceback as a bug.")
     else:
-        logs.log_request(request[REQUEST_ID], fields)
+        log.info("request", **fields)
