@@ -14,6 +14,7 @@ import asyncpg
 import orjson
 import pytest
 
+from bookgen.actors import blurbs, reports
 from bookgen.actors.messages import Generate
 from bookgen.actors.resources import Products, Save, WriteChapter, Writing
 from bookgen.actors.supervisor import Supervisor
@@ -279,6 +280,13 @@ async def supervising(
         yield supervisor
     finally:
         await supervisor.drain(0)
+
+
+@pytest.fixture(autouse=True)
+def frequent_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a dead process leaves is found soon."""
+    for module in (blurbs, reports):
+        monkeypatch.setattr(module, "LOOK_SECONDS", 0.2)
 
 
 Start = Callable[..., Awaitable[Supervisor]]

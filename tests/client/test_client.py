@@ -198,6 +198,16 @@ async def test_progress_ends_with_the_run(client: Client, script: Script) -> Non
     assert script.paused == [15, 15, 15]
 
 
+async def test_a_report_is_polled_soon_at_first_and_then_less_often(client: Client, script: Script) -> None:
+    pending = [(200, {"status": "running", "progress": done}) for done in range(7)]
+    script.says("/proofreading-reports/1/", *pending, (200, {"status": "completed", "progress": 100}))
+
+    seen = [report["progress"] async for report in client.reading(1)]
+
+    assert seen == [*range(7), 100]
+    assert script.paused == [0.5, 1, 2, 4, 8, 15, 15]
+
+
 async def test_long_polling_is_used_if_the_server_supports_it(client: Client, script: Script) -> None:
     waited = {"Preference-Applied": "wait=15"}
     script.says(
