@@ -182,10 +182,14 @@ class TextReply:
 
 @dataclass(frozen=True, slots=True)
 class ShownSpeed:
-    """The measured speed of a model: tokens it writes per second, and seconds it needs to read one prompt token."""
+    """The measured speed of a model.
+
+    Tokens it writes per second, seconds it needs to read one prompt token, and seconds before its first word in a call.
+    """
 
     tokens_a_second: float
     seconds_a_token_read: float
+    seconds_to_first_word: float = 0.0
 
 
 CALL_SECONDS = 180.0  # the bound of a call unless another one is set or measured

@@ -29,7 +29,8 @@ _NOT_QUOTED = r"\b(?!'(?!\w))"  # 'cause, but not 'cause'
 _ELIDED = {
     "en": r"n\b|(?:tis|tisn|twas|twasn|twere|twill|twould|tain|til|till|em|cause|cos|cuz|bout|round|neath|gainst|twixt|"
     r"tween|fore|nother|nuff|cept|scuse|spose|spect|specially|stead|fraid|kay|bye|e|im|imself|ere|ello|ave|ad|ome|"
-    r"ouse|orse|ead|eard|alf|undred|appen\w*)",
+    r"ouse|orse|ead|eard|alf|undred|appen\w*|"
+    r"(?-i:(?:twen|thir|for|fif|six|seven|eigh|nine)t(?:y-\w+|ies)))",  # a year; a capital begins a quotation
     "de": r"(?:s|ne|nen|nem|ner|nes|n|rein|raus|rauf|runter|rum|ran|rüber|nauf|naus|tschuldigung|türlich)",
     "nl": r"(?:s|t|n|k|m|r|ns|tis|twas)",
 }

@@ -238,7 +238,8 @@ def _seconds(model_name: str, usage: Usage, speed: ShownSpeed | None = None) -> 
 def seconds_of_words(model_name: str, speed: ShownSpeed | None, content_language: str, words: int, calls: int) -> int:
     """The seconds that a model needs to write `words` words of the language in `calls` calls."""
     written = language(content_language).usual_tokens(max(words, 1))
-    return _seconds(model_name, Usage(calls=calls, output_tokens=written), speed)
+    waits = calls * speed.seconds_to_first_word if speed else 0.0
+    return round(waits) + _seconds(model_name, Usage(calls=calls, output_tokens=written), speed)
 
 
 class Estimates:

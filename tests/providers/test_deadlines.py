@@ -36,6 +36,15 @@ def test_the_deadline_of_a_call_follows_the_observed_speed() -> None:
     assert bounds.total < 10_000
 
 
+def test_the_shown_speed_has_the_mean_wait_for_a_first_word() -> None:
+    speed = Speed(Deadlines(), own=False)
+    for waited in (40.0, 20.0):
+        speed.answered(1_000, waited, 500, 10.0)
+
+    assert speed.shown is not None
+    assert 20 < speed.shown.seconds_to_first_word < 40
+
+
 async def test_a_model_reports_the_observed_speed_of_its_server(server) -> None:
     server.configure(chunk=40, chunk_delay=0.005)
     model = steady(chat(server))

@@ -13,6 +13,8 @@ from bookgen.render.typography import polisher
     [
         ("en", '"Don\'t," she said, "call it \'home\'."', "“Don’t,” she said, “call it ‘home’.”"),
         ("en", "rock 'n' roll in the '90s", "rock ’n’ roll in the ’90s"),
+        ("en", "The winter of 'eighty-six, or the 'nineties.", "The winter of ’eighty-six, or the ’nineties."),
+        ("en", "'Eighty-six,' she said.", "‘Eighty-six,’ she said."),
         ("en", "'Tis so, \"give 'em 'this'\"", "’Tis so, “give ’em ‘this’”"),
         ("en", "use --help -- always", "use --help—always"),
         ("en", "Wait... what", "Wait… what"),

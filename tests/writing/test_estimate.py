@@ -13,7 +13,7 @@ from bookgen.providers.prices import prices
 from bookgen.providers.text import ShownSpeed
 from bookgen.words import count_words
 from bookgen.writing.blurb import draft_blurb
-from bookgen.writing.estimate import DESIGN_REPLY, DESIGN_TASK, Basis, Estimates, estimate
+from bookgen.writing.estimate import DESIGN_REPLY, DESIGN_TASK, Basis, Estimates, estimate, seconds_of_words
 from bookgen.writing.language import language
 from bookgen.writing.notes import note_rest
 from bookgen.writing.review import bounds
@@ -245,6 +245,14 @@ def test_the_number_of_cached_estimates_is_limited():
         estimates(a_book(id=number), [])
 
     assert estimates.worked_out == 4
+
+
+def test_the_time_of_the_next_words_includes_the_wait_for_the_first_of_each_call():
+    """Some servers think first, or send a reply only when it is whole."""
+    at_once = seconds_of_words("openai:local", ShownSpeed(10_000, 0.0), "en", 2_000, 2)
+    later = seconds_of_words("openai:local", ShownSpeed(10_000, 0.0, seconds_to_first_word=45.0), "en", 2_000, 2)
+
+    assert later == at_once + 90
 
 
 def test_the_estimated_time_follows_the_speed_of_the_server():
