@@ -26,7 +26,6 @@ ACTIVE = ("running", "paused")
 EMPTY: Mapping[str, str] = {}
 NOT_MODIFIED = 304
 POLL_SECONDS = 15.0  # the shortest that the contract recommends
-FIRST_POLL_SECONDS = 0.5  # a short text is read in less
 CHANGES_SECONDS = 1.0  # pause between two calls of a server that answers at each change
 MAX_PREFERENCE_SECONDS = 60  # the maximum that `Prefer: wait` allows
 BACKOFF_SECONDS = (2.0, 4.0)  # three attempts in total
@@ -256,7 +255,7 @@ class Calls:
 
     async def reading(self, report_id: int, every: float = POLL_SECONDS) -> AsyncIterator[JSON]:
         """The report, polled until it is completed or has failed: soon at first, then less and less often."""
-        seconds = FIRST_POLL_SECONDS
+        seconds = 0.5  # a short text is read in less
         while True:
             report = await self._json("GET", f"/proofreading-reports/{report_id}/")
             yield report

@@ -16,6 +16,7 @@ from bookgen.writing.facts import settled
 from bookgen.writing.flaw import Flaw
 from bookgen.writing.foreign import foreign
 from bookgen.writing.material import Material
+from bookgen.writing.printed_marks import printed_marks
 from bookgen.writing.repetition import repeated, repeated_paragraphs, same_edges, to_avoid, without_doubles
 from bookgen.writing.reply_cleanup import Cleaned
 from bookgen.writing.residue import residue, without_residue
@@ -41,6 +42,7 @@ ORDER = (
     "same_opening",
     "same_ending",
     "duplicate_heading",
+    "printed_mark",
     "length",
 )
 
@@ -66,6 +68,7 @@ async def inspect(content: str, material: Material, chapter: Chapter) -> list[Fl
 def _inspect(content: str, book: Book, chapter: Chapter, earlier: Sequence[str]) -> list[Flaw]:
     flaws = [
         *residue(content, chapter, book.content_language),
+        *printed_marks(content),
         *foreign(content, book),
         *settled.deviations(content, book),
         *(() if has_refrains(book) else (*repeated(content, earlier), *moral(content, book.content_language))),

@@ -9,6 +9,7 @@ from bookgen.words import count_words
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.foreign import foreign
 from bookgen.writing.material import ChapterDraft, Material
+from bookgen.writing.printed_marks import printed_marks
 from bookgen.writing.quality import avoid, inspect
 from bookgen.writing.repair import MAX_REPAIRS
 from bookgen.writing.repetition import ProfileCache, profile, repeated, same_edges, to_avoid, without_doubles
@@ -127,6 +128,37 @@ def test_a_chapter_in_another_language_is_a_flaw_unless_the_book_is_bilingual():
 )
 def test_text_that_is_not_part_of_a_book_is_detected(paragraph, kind):
     assert kind in [flaw.kind for flaw in residue(f"{ENGLISH}\n\n{paragraph}", a_chapter(1), "en")]
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "excerpt"),
+    [
+        ("*Tues. 4 May. Ex* Solan*, 26 tonnes. Weighed, dry.*", "Solan*, 26 tonnes. Weighed, dry.*"),
+        ("He had *never seen it.", "He had *never seen it."),
+    ],
+)
+def test_an_asterisk_that_will_be_printed_is_reported(paragraph, excerpt):
+    (flaw,) = printed_marks(f"{ENGLISH}\n\n{paragraph}")
+
+    assert (flaw.kind, flaw.excerpt) == ("printed_mark", excerpt)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "She *did* it, **twice**, and ***again***.",
+        "***",
+        "* * *",
+        "- *one*\n- two",
+        "What the f**k, he said.",
+        "Two * three is six.",
+        "An escaped \\*star\\* is meant.",
+        "Nothing under 20*, or over.",
+        "`a*b*` and `*c`.",
+    ],
+)
+def test_marks_that_are_meant_are_not_reported(text):
+    assert printed_marks(f"{ENGLISH}\n\n{text}") == []
 
 
 def test_ordinary_prose_has_no_residue():
