@@ -23,8 +23,8 @@ _TEXTS = ("last_image", "question", "outcome")
 _LISTS = ("sets_up", "pays_off", "steps", "examples")
 
 SCENES = """\
-- scenes: {scenes}, each with its place and time, its people, want (who wants what, and what is in the way) and turn \
-(what has changed at its end), in about 40 words in all.
+- scenes: {scenes}. Each has its place (with the time), its people, want (who wants what, and what is in the way) and \
+turn (what has changed at its end), all this in about 40 words a scene.
 - sets_up: what is planted in it that a later chapter pays off, each in a few words.
 - pays_off: what it pays off, in the words of the set-up. Everything that is set up is paid off, and nothing is paid \
 off that was not set up.

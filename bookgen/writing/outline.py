@@ -30,7 +30,7 @@ BIBLE = """\
 bible, which every chapter will be written from:
 - premise: what the book is about and why a reader keeps reading, in two or three sentences.
 - voice: point of view, tense, tone and what the language is like, in two or three sentences.
-- arc: how the whole book moves, in {arcs} sentences, each for about an equal share of the chapters, from first to last.
+- arc: how the whole book moves, in {arcs} sentences, each for about an equal share of the book, from beginning to end.
 - people: the main ones (in non-fiction: those who are named, if any), each with what must never change: age, looks, \
 relations, work, what they want.
 - places: those that the book returns to, each with what must never change.

@@ -173,8 +173,8 @@ SETTLED = """\
 The author has decided this. It holds, whatever earlier chapters say:
 {settled}"""
 AVOID = """\
-How the last chapters began and ended, and sentences that occur twice in the book. Begin and end this chapter in a \
-way of its own, and repeat none of them by accident; an echo that you mean is welcome:
+The first and last sentences of the chapters before it, and sentences that occur twice in the book. Begin and end this \
+chapter in a way of its own, and repeat none of them by accident; an echo that you mean is welcome:
 {worn}"""
 TAIL = """\
 The chapter before it ends with these words, which the reader has just read:

@@ -76,7 +76,7 @@ _SUNG = re.compile(
 
 _PARAGRAPHS = "paragraphs separated by an empty line, *emphasis* where it is needed,"
 _SCENES = "a break between scenes is a line with *** alone."
-_PLAIN = f"{_PARAGRAPHS} and no headings; {_SCENES}"
+_PLAIN = f"{_PARAGRAPHS} and no headings; each line of a song or an address on a line of its own; {_SCENES}"
 _ADVICE = f"{_PARAGRAPHS} and `##` headings where the subject changes. Lists and tables only where they help."
 _EITHER = f"{_PARAGRAPHS} and headings (`##`) only in non-fiction; in fiction {_SCENES}"
 _STANZAS = (

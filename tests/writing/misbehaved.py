@@ -64,7 +64,7 @@ def repeats(rng: random.Random, share: float = 0.25) -> Answer:
         text = obedient(request, brief, call)
         if brief["stage"] != "chapter":
             return text
-        told = request.messages[0].text.partition("How the last chapters began")[2]
+        told = request.messages[0].text.partition("The first and last sentences of the chapters before it")[2]
         pets = [pet for pet in PETS if pet not in told]
         return " ".join(rng.choice(pets) if pets and rng.random() < share else each for each in split(text))
 
