@@ -508,6 +508,28 @@ async def test_an_owned_monthly_addon_is_not_sold_again(pool, payments, stripe, 
     assert (await subscriptions.find(pool, account)).plan.slug == "free"
 
 
+async def test_any_other_addon_is_sold_beside_an_owned_one(payments, stripe, make_account, deliver):
+    account = await make_account()
+    session = await payments.buy_addon(account, "childrens-book", "monthly", NOWHERE)
+    stripe.pay(session.session_id)
+    await deliver()
+
+    assert (await payments.buy_addon(account, "automated-production", "monthly", NOWHERE)).session_id
+
+
+async def test_a_customer_may_have_more_subscriptions_than_stripe_lists_at_once(stripe, make_account, subscribe):
+    await subscribe(await make_account())
+    (subscription,) = [each for each in stripe.objects.values() if each["object"] == "subscription"]
+    for number in range(205):
+        stripe.objects[f"sub_more_{number}"] = {**subscription, "id": f"sub_more_{number}"}
+
+    gateway = Gateway(SECRET_KEY, api_base=stripe.url)
+    found = await gateway.subscriptions(subscription["customer"])
+    await gateway.close()
+
+    assert len(found) == len({each.id for each in found}) == 206
+
+
 async def test_an_addon_with_a_failed_payment_must_be_paid_and_is_not_sold_again(
     payments, stripe, clock, make_account, deliver
 ):

@@ -235,8 +235,10 @@ def test_a_schedule_whose_change_has_happened_plans_nothing_more():
     }
 
     before, after = (processor.schedule({**found, "current_phase": phase}) for phase in phases)
+    not_begun = processor.schedule({**found, "status": "not_started", "current_phase": None})
 
     assert (before.next_tag, before.is_idle) == ("plan:starter:monthly", False)
+    assert not_begun.next_tag == "plan:starter:monthly"
     assert (after.next_tag, after.is_idle) == (None, True)
 
 

@@ -45,7 +45,8 @@ PLAYED_BY_PROMTOOL_ALONE = {"BookgenDown", "BookgenDiskFills"}
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every scrape reads the database."""
     monkeypatch.setattr(gauges, "FRESH_SECONDS", 0.0)
-    metrics.MAIL_FAILING.clear()  # an earlier test may have left a reason
+    for gauge in (metrics.MAIL_FAILING, metrics.WAITING_RUNS):  # an earlier test may have left a reason or a model
+        gauge.clear()
 
 
 async def scraped(api: Api) -> Series:

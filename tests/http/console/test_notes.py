@@ -42,8 +42,9 @@ async def account(page: BrowserPage, visitor: Api) -> Api:
 
 @pytest.fixture
 async def chapter(account: Api, database: Database) -> dict[str, Any]:
-    """A chapter in which one passage was removed and one repaired."""
+    """A chapter in which one passage was removed and one repaired, in a book without other notes."""
     found = dict((await account.written())["chapters"][0])
+    await database.http.execute("UPDATE chapter SET quality = $2 WHERE book_id = $1", found["book"], [])
     await account.patch(f"/chapters/{found['id']}/", {"content": "It rained.\n\nIt snowed."})
     await database.http.execute(
         "UPDATE chapter SET quality = $2, updated_at = now() WHERE id = $1", found["id"], [NOTICED, REMOVED, REPAIRED]

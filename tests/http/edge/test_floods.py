@@ -166,7 +166,7 @@ async def test_a_client_that_does_not_read_its_answer_is_cut_off(visitor: Api, m
     monkeypatch.setattr(ConnectionCounts, "enter", lambda *_: "a peer")
     monkeypatch.setattr(ConnectionCounts, "is_full", lambda *_: False)
     monkeypatch.setattr(ConnectionCounts, "leave", lambda *_: gone.set())
-    request = b"GET /docs-assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    request = b"GET /api/v1/schema/ HTTP/1.1\r\nHost: localhost\r\n\r\n"
     async with listening(visitor) as port, connected(port) as (_, writer):
         writer.write(request * 30)  # more than the buffers of the sockets hold
 
