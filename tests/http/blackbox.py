@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import aiohttp
 
+from tests.http.document import DOCUMENT
 from tests.http.forms import misfits
 from tests.service import ServiceProcess
 
@@ -90,15 +91,24 @@ class BlackboxCaller:
         answer = await self.send(method, filled, **({} if body is None else {"json": body}), params=query)
         assert answer.status == status, (row, answer.status, answer.raw[:500])
         self.seen.add((method, path, status))
+        is_json = bool(answer.raw) and answer.headers["Content-Type"].startswith("application/json")
+        assert (is_json and isinstance(answer.body, list)) == documented_as_list(method, path, status), row
         if form is not None:
             assert misfits(answer.body, form) == [], row
-        return answer.body if answer.raw and answer.headers["Content-Type"].startswith("application/json") else answer
+        return answer.body if is_json else answer
 
     async def refused(self, row: str, code: str, *, body: Any = None, **ids: Any) -> Any:
         """The details of a refusal."""
         refusal = await self.call(row, CODES[code], body=body, **ids)
         assert refusal["error"]["code"] == code, refusal
         return refusal["error"].get("details")
+
+
+def documented_as_list(method: str, path: str, status: int) -> bool:
+    """Whether the OpenAPI document gives this answer as a list."""
+    answers = DOCUMENT["paths"][path][method.lower()]["responses"]
+    schema = answers.get(str(status), {}).get("content", {}).get("application/json", {}).get("schema", {})
+    return bool(schema.get("type") == "array")
 
 
 def check_headers(answer: Answer) -> None:
