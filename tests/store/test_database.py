@@ -72,11 +72,11 @@ async def test_waiting_callers_get_connections_in_order_of_arrival_while_some_ar
     dsn: str,
 ) -> None:
     """Each holds it for a while, and all together for much longer than the wait limit."""
-    pool, served = await open_pool(dsn, size=1, patience=0.1), list[int]()
+    pool, served = await open_pool(dsn, size=1, patience=0.8), list[int]()
 
     async def use(number: int) -> None:
         async with pool.acquire() as connection:
-            await connection.execute("SELECT pg_sleep(0.03)")
+            await connection.execute("SELECT pg_sleep(0.12)")
             served.append(number)
 
     await asyncio.gather(*(use(number) for number in range(10)))
