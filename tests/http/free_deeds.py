@@ -28,13 +28,16 @@ UNHEARD = (ServerDisconnectedError, ClientOSError)  # a request that may have be
 FAULTS = ("hold", "hold", "stall", "stall", "refusal", "empty", "truncate", "text")
 TEXT = "The rain had stopped by noon, and nobody in the harbour knew what to say about it. "
 
-AT_REST = """
-    SELECT NOT EXISTS (SELECT FROM run WHERE account_id = $1
-                          AND (status IN ('queued', 'running') OR call_started_at IS NOT NULL))
-       AND NOT EXISTS (SELECT FROM report WHERE account_id = $1 AND status IN ('pending', 'running'))
-       AND NOT EXISTS (SELECT FROM blurb_draft d JOIN book b ON b.id = d.book_id
-                        WHERE b.account_id = $1 AND (d.owner IS NOT NULL OR d.due_at <= now()))
-       AND NOT EXISTS (SELECT FROM book_job j JOIN book b ON b.id = j.book_id WHERE b.account_id = $1)
+UNFINISHED = """
+    SELECT 'run ' || to_jsonb(r)::text FROM run r
+     WHERE account_id = $1 AND (status IN ('queued', 'running') OR call_started_at IS NOT NULL)
+    UNION ALL
+    SELECT 'report ' || to_jsonb(r)::text FROM report r WHERE account_id = $1 AND status IN ('pending', 'running')
+    UNION ALL
+    SELECT 'blurb ' || to_jsonb(d)::text FROM blurb_draft d JOIN book b ON b.id = d.book_id
+     WHERE b.account_id = $1 AND (d.owner IS NOT NULL OR d.due_at <= now())
+    UNION ALL
+    SELECT 'job ' || to_jsonb(j)::text FROM book_job j JOIN book b ON b.id = j.book_id WHERE b.account_id = $1
 """
 
 
@@ -118,12 +121,14 @@ class FreeAccount:
         while True:
             self._notes.gate.open()
             self._tasks = {task for task in self._tasks if not task.done() or task.result()}
-            if not self._tasks and self._notes.in_flight == 0 and await self._at_rest():
+            if not self._tasks and self._notes.in_flight == 0 and not await self.unfinished():
                 return
             await asyncio.sleep(0.05)
 
-    async def _at_rest(self) -> bool:
-        return bool(await self._api.services.database.http.fetchval(AT_REST, self._api.account_id))
+    async def unfinished(self) -> list[str]:
+        """The rows of the account's work that has not ended."""
+        rows = await self._api.services.database.http.fetch(UNFINISHED, self._api.account_id)
+        return [row[0] for row in rows]
 
     async def _post(self, path: str, body: Any = None) -> Reply:
         reply = await self._api.post(path, body)

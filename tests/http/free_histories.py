@@ -67,7 +67,8 @@ class Universe:
         except AssertionError as violation:
             raise AssertionError("\n    ".join([str(violation), *map(str, notes.calls)])) from None
         except TimeoutError:
-            raise AssertionError(f"history {seed}: its work did not end") from None
+            left = "\n    ".join(await account.unfinished())
+            raise AssertionError(f"history {seed}: its work did not end\n    {left}") from None
         finally:
             self._notes.forget(seed)
 
