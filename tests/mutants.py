@@ -213,9 +213,9 @@ def mutant_at(place: Place) -> Mutant | None:
 
 
 def _program(source: str) -> str:
-    """What executes of a source: no annotations, no docstrings, no kinds of parameters.
+    """What executes of a source: it has no annotations, docstrings, kinds of parameters and options of dataclasses.
 
-    Nor the options of dataclasses: the type checker refuses code that would change a frozen one.
+    Whether a dataclass is frozen counts as no change: the type checker refuses code that would change an instance.
     """
     tree = ast.parse(source)
     for node in ast.walk(tree):

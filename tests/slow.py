@@ -1,6 +1,7 @@
-"""The slow tests, each with the reason. `make test` leaves them out, `.ci/run` only those for a release.
+"""The slow tests, each with the reason.
 
-`make test-all` runs every test. An entry is a folder or a file below tests/.
+`make test` leaves all of them out, and `.ci/run` leaves out FOR_A_RELEASE. `make test-all` runs every test.
+An entry is a folder or a file below tests/.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ SLOW = {
     "actors/test_reports.py": "waits until the lease of a dead process has expired",
     "actors/test_review.py": "whole productions with an editor's reading",
     "actors/test_words_written.py": "follows the word count of whole runs",
+    "billing/test_dying.py": "kills the service at every step of a payment",
     "billing/test_service.py": "kills the service during a purchase",
     "client/test_books.py": "makes whole books through the client",
     "commands/test_cli.py": "starts the command for each test",
@@ -89,8 +91,6 @@ FOR_A_RELEASE = {
     "chaos/test_spending.py": "kills the service during paid calls for a minute",
     "sim": "plays hours of three processes",
     "actors/test_life.py": "thousands of random steps against a model in memory",
-    "billing/test_dying.py": "kills the service at every step of a payment",
-    "billing/test_histories.py": "random histories of an account",
     "commands/test_backup.py": "drills a backup in a second cluster",
     "http/test_schemathesis.py": "some thousand requests that a program makes up",
     "http/test_free_histories.py": "random histories of a free account",

@@ -39,12 +39,12 @@ class Speed:
         self._per_token: float | None = None  # longest seconds per prompt token until the first word
         self._speed: float | None = None  # tokens a second
         self._reading: float | None = None  # mean seconds per prompt token until the first word
-        self._wait = 0.0  # mean seconds until the first word
+        self._wait: float | None = None  # mean seconds until the first word
         self._silences = 0
 
     @property
     def shown(self) -> ShownSpeed | None:
-        return None if self._speed is None else ShownSpeed(self._speed, self._reading or 0.0, self._wait)
+        return None if self._speed is None else ShownSpeed(self._speed, self._reading or 0.0, self._wait or 0.0)
 
     def deadlines(self, prompt_tokens: int, max_tokens: int, others: int) -> Deadlines:
         """Return the deadlines of a call while `others` are in flight. Each call without any response doubles the next
@@ -70,7 +70,7 @@ class Speed:
             self._per_token = max(self._per_token or 0.0, waited / prompt_tokens)
             self._reading = _mean(self._reading, waited / prompt_tokens)
         if tokens > 1 and seconds > 0:
-            self._wait = _mean(None if self._speed is None else self._wait, waited)
+            self._wait = _mean(self._wait, waited)
             self._speed = _mean(self._speed, tokens / seconds)
 
     def kept_silent(self) -> None:

@@ -125,6 +125,11 @@ class FreeAccount:
                 return
             await asyncio.sleep(0.05)
 
+    async def unfinished_in_words(self) -> str:
+        """What has not ended, a line each, for a reader: requests, calls and rows."""
+        waiting = f"{len(self._tasks)} requests without an answer, {self._notes.in_flight} calls in flight"
+        return "\n    ".join([waiting, *await self.unfinished()])
+
     async def unfinished(self) -> list[str]:
         """The rows of the account's work that has not ended."""
         rows = await self._api.services.database.http.fetch(UNFINISHED, self._api.account_id)

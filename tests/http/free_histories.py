@@ -67,7 +67,7 @@ class Universe:
         except AssertionError as violation:
             raise AssertionError("\n    ".join([str(violation), *map(str, notes.calls)])) from None
         except TimeoutError:
-            left = "\n    ".join(await account.unfinished())
+            left = await account.unfinished_in_words()
             raise AssertionError(f"history {seed}: its work did not end\n    {left}") from None
         finally:
             self._notes.forget(seed)

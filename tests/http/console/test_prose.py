@@ -6,6 +6,7 @@ import random
 
 from bookgen.http.console.static import assets
 from bookgen.render.scene_breaks import with_markdown_breaks
+from bookgen.render.verse_lines import is_in_lines
 from tests.http.conftest import Api
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import sign_in
@@ -76,6 +77,10 @@ const [folder, texts, done] = arguments;
 import(`${folder}/scenebreaks.js`).then(({ withBreaks }) =>
   done(texts.map((text) => withBreaks(text).split("\\n").includes("***"))));
 """
+IN_LINES = """
+const [folder, texts, done] = arguments;
+import(`${folder}/verse.js`).then(({ isInLines }) => done(texts.map(isInLines)));
+"""
 # Shows each text in the place of the one before it. Returns those whose blocks differ from a text that is shown alone.
 MISPLACED = """
 const [folder, texts, done] = arguments;
@@ -141,3 +146,12 @@ async def test_the_page_and_the_files_recognise_the_same_breaks(page: BrowserPag
 
     assert await page.wait_for(JUDGED, f"/console/{assets().version}", texts) == of_the_files
     assert of_the_files == [True] * len(MARKS) + [False] * len(WORDS)
+
+
+async def test_the_page_and_the_files_recognise_the_same_lines(page: BrowserPage) -> None:
+    letters = ["a", "é", "—", "文", "か", "한", "ﬀ", "！", "𠀀", "😀", "ก"]
+    texts = [f"{letter * count}\nb" for letter in letters for count in (30, 31, 60, 61)]
+    of_the_files = [is_in_lines(text) for text in (*texts, "one line")]
+
+    assert await page.wait_for(IN_LINES, f"/console/{assets().version}", [*texts, "one line"]) == of_the_files
+    assert {True, False} == set(of_the_files)

@@ -41,9 +41,10 @@ function isNeedless(all, at) {
 /** Text with the one tag that is supported. */
 const broken = (text) => text.split(/<br\s*\/?>/i).map((part, at) => (at ? [html`<br />`, part] : part));
 
-const inside = (token) => (token.tokens ?? []).map((one, at, all) => inline(isTag(all[at - 1]) ? { ...one, text: one.text?.replace(/^[ \t]*\n/, "") } : one));
+const inside = ({ tokens = [] }) => tokens.map((one, at) => inline(tokens[at - 1]?.type === "html" ? withoutBreak(one) : one));
 
-const isTag = (token) => token?.type === "html"; // a line break in the source after it is no other one
+/** The text after a `<br>`: the line break of the source that follows it is not another one. */
+const withoutBreak = (token) => ({ ...token, text: token.text?.replace(/^[ \t]*\n/, "") });
 
 function block(token, isVerse) {
   const within = ({ tokens }) => tokens.map((one) => block(one, isVerse));
