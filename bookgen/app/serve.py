@@ -15,8 +15,9 @@ import structlog
 from bookgen import logs, metrics, threads
 from bookgen.app.build import Overrides, build, running
 from bookgen.errors import StartupError, Unavailable
-from bookgen.http.application import BoundedRunner, build_app, build_probes
+from bookgen.http.application import build_app, build_probes
 from bookgen.http.edge import listening
+from bookgen.http.edge.connection import BoundedRunner
 from bookgen.http.edge.watchdog import Watchdog
 from bookgen.models import ProcessRole
 from bookgen.providers.text import TextModel

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import cast
 
 from aiohttp import web
 
@@ -20,8 +19,6 @@ from bookgen.http.books import whole_book
 from bookgen.http.console import pages
 from bookgen.http.edge import bodies, keys
 from bookgen.http.edge.concurrency import RequestLines
-from bookgen.http.edge.connection import BoundedServer
-from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.edge.contract import Endpoint
 from bookgen.http.edge.keys import Services
 from bookgen.http.edge.large_answers import Outgoing
@@ -32,23 +29,6 @@ from bookgen.http.outside.gauges import GAUGES, Gauges
 from bookgen.http.routes import OPERATION, OUTSIDE, ROUTES
 
 PREFIXES = ("/api/v1", "/api")
-
-HEAD_SECONDS = 15.0
-KEEPALIVE_SECONDS = 30.0
-# A client library's pool holds 100 connections (aiohttp, httpx) and a browser opens 6. This leaves room for several
-# clients behind one router, while a few addresses cannot use up the open files of the process.
-CONNECTIONS_OF_AN_ADDRESS = 256
-# How long the rest of a refused body is read, so that its sender can receive the answer.
-LINGERING_SECONDS = 5.0
-# Time for requests in progress after the drain; aiohttp's default is a minute.
-SHUTDOWN_SECONDS = 5.0
-# Arguments of aiohttp's RequestHandler.
-CONNECTION_OPTIONS = {
-    "access_log": None,
-    "auto_decompress": False,  # aiohttp would unpack gigabytes on the loop, even of a refused body
-    "keepalive_timeout": KEEPALIVE_SECONDS,
-    "lingering_time": LINGERING_SECONDS,
-}
 
 
 def build_app(
@@ -88,35 +68,6 @@ def _document(routes: tuple[Route, ...], public_url: str) -> bytes:
     from bookgen.http.docs import openapi  # slow to import, and only this document needs it
 
     return openapi.encoded(routes, public_url)
-
-
-class BoundedRunner(web.AppRunner):
-    """aiohttp's runner with a `BoundedServer` for the connections of its sites.
-
-    The runner's own server only routes requests.
-    """
-
-    def __init__(self, app: web.Application) -> None:
-        super().__init__(app, handle_signals=False)
-        self._bounded: BoundedServer | None = None
-
-    @property
-    def server(self) -> web.Server | None:
-        """The factory of connections for accepted sockets; None before `setup`."""
-        return self._bounded
-
-    async def setup(self) -> None:
-        await super().setup()
-        inner = cast(web.Server, super().server)  # None only before `setup`
-        counts = ConnectionCounts(self.app[keys.SERVICES].site.trusted_proxies, CONNECTIONS_OF_AN_ADDRESS)
-        self._bounded = BoundedServer(self.app, inner, counts, HEAD_SECONDS, CONNECTION_OPTIONS)
-
-    async def shutdown(self) -> None:
-        """Close the connections. `cleanup` calls this once the sites accept no more."""
-        await super().shutdown()
-        if self._bounded is not None:
-            self._bounded.pre_shutdown()
-            await self._bounded.shutdown(SHUTDOWN_SECONDS)
 
 
 def _bind(app: web.Application, prefix: str, route: Route) -> Iterable[web.AbstractRoute]:

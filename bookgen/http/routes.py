@@ -25,7 +25,7 @@ from bookgen.http import (
 from bookgen.http.console import pages, static
 from bookgen.http.docs import documents
 from bookgen.http.edge.routing import Route
-from bookgen.http.outside import media, probes
+from bookgen.http.outside import media, metrics, probes
 from bookgen.rate_limits import LimitClass
 
 READ, WRITE, EXPENSIVE = LimitClass.READ, LimitClass.WRITE, LimitClass.EXPENSIVE
@@ -162,7 +162,7 @@ ROUTES = (*ACCOUNT, *PAYMENT, *BOOKS, *EXPORTS, *CHAPTERS, *PROOFREADING, *SITE)
 OPERATION: tuple[Route, ...] = (
     Route("GET", "/healthz", probes.alive, None, public=True, quiet=True),
     Route("GET", "/readyz", probes.ready, None, public=True, quiet=True),
-    Route("GET", "/metrics", probes.metrics, None, public=True, quiet=True),
+    Route("GET", "/metrics", metrics.metrics, None, public=True, quiet=True),
 )
 
 # Outside the API, at the root.

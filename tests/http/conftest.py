@@ -18,7 +18,8 @@ from aiohttp.test_utils import TestClient, TestServer, get_port_socket
 
 from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.tokens import Tokens
-from bookgen.http.application import BoundedRunner, build_app
+from bookgen.http.application import build_app
+from bookgen.http.edge.connection import BoundedRunner
 from bookgen.http.edge.keys import Services
 from bookgen.http.edge.routing import Route
 from bookgen.http.routes import ROUTES

@@ -28,6 +28,7 @@ UNHEARD = (ServerDisconnectedError, ClientOSError)  # a request that may have be
 FAULTS = ("hold", "hold", "stall", "stall", "refusal", "empty", "truncate", "text")
 TEXT = "The rain had stopped by noon, and nobody in the harbour knew what to say about it. "
 
+# A blurb waits until its book is complete again if a chapter was emptied before the draft began.
 UNFINISHED = """
     SELECT 'run ' || to_jsonb(r)::text FROM run r
      WHERE account_id = $1 AND (status IN ('queued', 'running') OR call_started_at IS NOT NULL)
@@ -35,7 +36,7 @@ UNFINISHED = """
     SELECT 'report ' || to_jsonb(r)::text FROM report r WHERE account_id = $1 AND status IN ('pending', 'running')
     UNION ALL
     SELECT 'blurb ' || to_jsonb(d)::text FROM blurb_draft d JOIN book b ON b.id = d.book_id
-     WHERE b.account_id = $1 AND (d.owner IS NOT NULL OR d.due_at <= now())
+     WHERE b.account_id = $1 AND (d.owner IS NOT NULL OR d.due_at <= now() AND b.status = 'completed')
     UNION ALL
     SELECT 'job ' || to_jsonb(j)::text FROM book_job j JOIN book b ON b.id = j.book_id WHERE b.account_id = $1
 """

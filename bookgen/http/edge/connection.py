@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from http import HTTPStatus
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from aiohttp import web
 
@@ -29,6 +29,22 @@ from bookgen.http.edge.large_answers import LARGE, MAX_PIECE_BYTES, MAX_RESPONSE
 from bookgen.http.edge.middleware import request_id
 from bookgen.rate_limits import LimitClass
 
+HEAD_SECONDS = 15.0
+KEEPALIVE_SECONDS = 30.0
+# A client library's pool holds 100 connections (aiohttp, httpx) and a browser opens 6. This leaves room for several
+# clients behind one router, while a few addresses cannot use up the open files of the process.
+CONNECTIONS_OF_AN_ADDRESS = 256
+# How long the rest of a refused body is read, so that its sender can receive the answer.
+LINGERING_SECONDS = 5.0
+# Time for requests in progress after the drain; aiohttp's default is a minute.
+SHUTDOWN_SECONDS = 5.0
+# Arguments of aiohttp's RequestHandler.
+CONNECTION_OPTIONS = {
+    "access_log": None,
+    "auto_decompress": False,  # aiohttp would unpack gigabytes on the loop, even of a refused body
+    "keepalive_timeout": KEEPALIVE_SECONDS,
+    "lingering_time": LINGERING_SECONDS,
+}
 # A client that reads more slowly than this has stopped reading. Smaller answers fit into the socket's buffers.
 GRACE_SECONDS = 30.0
 BYTES_A_SECOND = 8 * 1024
@@ -40,6 +56,35 @@ MAX_SECONDS = 900.0  # for an answer of any size
 TINY_CHUNK = re.compile(rb"\r\n0*+[1-3]?[0-9a-fA-F](?:[ \t;][^\r\n]*+)?\r\n")
 MAX_TINY_CHUNKS = 1000
 MIN_CHECKED_BYTES = 6 * MAX_TINY_CHUNKS  # fewer bytes cannot hold so many chunks
+
+
+class BoundedRunner(web.AppRunner):
+    """aiohttp's runner with a `BoundedServer` for the connections of its sites.
+
+    The runner's own server only routes requests.
+    """
+
+    def __init__(self, app: web.Application) -> None:
+        super().__init__(app, handle_signals=False)
+        self._bounded: BoundedServer | None = None
+
+    @property
+    def server(self) -> web.Server | None:
+        """The factory of connections for accepted sockets; None before `setup`."""
+        return self._bounded
+
+    async def setup(self) -> None:
+        await super().setup()
+        inner = cast(web.Server, super().server)  # None only before `setup`
+        counts = ConnectionCounts(self.app[SERVICES].site.trusted_proxies, CONNECTIONS_OF_AN_ADDRESS)
+        self._bounded = BoundedServer(self.app, inner, counts, HEAD_SECONDS, CONNECTION_OPTIONS)
+
+    async def shutdown(self) -> None:
+        """Close the connections. `cleanup` calls this once the sites accept no more."""
+        await super().shutdown()
+        if self._bounded is not None:
+            self._bounded.pre_shutdown()
+            await self._bounded.shutdown(SHUTDOWN_SECONDS)
 
 
 class BoundedServer(web.Server):

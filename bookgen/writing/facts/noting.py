@@ -42,8 +42,8 @@ told about an earlier time, dreamed, planned or only believed. The kinds:
   - "at", "moved", "gone" (for good): an object that matters; the value is only its place or its holder.
   - "learns", "knows" (for certain): a person; the value is what, always in the same words.
   - "now": the subject is the chapter, the value is the date of what it tells, if the text gives it. "back": from here \
-it tells of an earlier time. "on": an event and its date. "after": an event; the value is the earlier event that it \
-follows from. Dates as YYYY, YYYY-MM or YYYY-MM-DD.
+it tells of an earlier time; the subject is the chapter, the value is that time. "on": an event and its date. "after": \
+an event; the value is the earlier event that it follows from. Dates as YYYY, YYYY-MM or YYYY-MM-DD.
   - "thread_opened": a question, plan or danger that the chapter leaves open; the value states it in full. \
 "thread_closed": the value is the number of a thread above that it settles."""
 

@@ -16,8 +16,7 @@ from aiohttp import web
 from structlog.testing import capture_logs
 
 from bookgen.errors import InvalidInput
-from bookgen.http import application
-from bookgen.http.edge import bodies, replies
+from bookgen.http.edge import bodies, connection, replies
 from bookgen.http.edge.contract import json_schema
 from bookgen.http.edge.deprecation import Deprecation
 from bookgen.http.edge.keys import BODY
@@ -406,8 +405,8 @@ async def test_a_slow_answer_delays_a_shutdown_only_briefly(open_api: OpenApi, m
         raise AssertionError("unreachable")
 
     visitor = await open_api(routes=(Route("GET", "/never/", never, LimitClass.PUBLIC, public=True),))
-    monkeypatch.setattr(application, "SHUTDOWN_SECONDS", 0.1)
-    runner = application.BoundedRunner(visitor.client.app)
+    monkeypatch.setattr(connection, "SHUTDOWN_SECONDS", 0.1)
+    runner = connection.BoundedRunner(visitor.client.app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     reader, writer = await asyncio.open_connection("127.0.0.1", runner.addresses[0][1])

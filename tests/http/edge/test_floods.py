@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bookgen.http import application
-from bookgen.http.application import BoundedRunner
 from bookgen.http.edge import bodies, connection
 from bookgen.http.edge.concurrency import AT_ONCE
 from bookgen.http.edge.connection_counts import ConnectionCounts
@@ -31,7 +29,7 @@ LOCK_WAITERS = """
 
 
 async def test_slow_senders_are_cut_off_and_do_not_affect_others(visitor: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(application, "HEAD_SECONDS", 3.0)
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 3.0)
     async with listening(visitor) as port:
         slow = [await asyncio.open_connection("127.0.0.1", port) for _ in range(SLOW_SOCKETS)]
         for _, writer in slow:
@@ -53,7 +51,7 @@ async def test_slow_senders_are_cut_off_and_do_not_affect_others(visitor: Api, m
 async def test_a_request_in_progress_may_exceed_the_deadline_for_its_headers(
     visitor: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(application, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.2)
     async with listening(visitor) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         head = b"POST /api/v1/chatbot/ask/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -144,7 +142,7 @@ async def test_the_requests_of_one_account_leave_connections_to_others(
 
 
 async def test_connections_are_limited_per_address(visitor: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(application, "CONNECTIONS_OF_AN_ADDRESS", 2)
+    monkeypatch.setattr(connection, "CONNECTIONS_OF_AN_ADDRESS", 2)
     peers = iter(["203.0.113.1", "203.0.113.1", "203.0.113.1", "203.0.113.2", "203.0.113.1"])
     enter = ConnectionCounts.enter
     monkeypatch.setattr(ConnectionCounts, "enter", lambda counts, _: enter(counts, next(peers)))
@@ -219,7 +217,7 @@ def test_an_ipv6_network_counts_as_one_client_and_trusted_proxies_are_not_counte
 @contextlib.asynccontextmanager
 async def listening(visitor: Api) -> AsyncIterator[int]:
     """A second server with the runner that the service uses in production."""
-    runner = BoundedRunner(visitor.client.app)
+    runner = connection.BoundedRunner(visitor.client.app)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
