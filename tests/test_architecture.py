@@ -12,7 +12,7 @@ from tests.syntax import statements
 
 PACKAGE = Path(__file__).parent.parent / "bookgen"
 
-NOUNS = {"models", "errors", "words", "person_names", "cover_words", "threads", "processes", "durable"}
+NOUNS = {"models", "errors", "words", "person_names", "cover_options", "threads", "processes", "durable"}
 PROTOCOLS = {"providers.text", "providers.images"}
 OUTSIDE = {"providers.google", "providers.mail"}
 # Choices offered to callers: data next to the code that uses it.
@@ -22,7 +22,7 @@ SERVICES = {"accounts", "services", "support"}
 MAY_IMPORT = {
     "words": set(),
     "person_names": set(),
-    "cover_words": set(),
+    "cover_options": set(),
     "threads": set(),
     "processes": set(),
     "durable": set(),

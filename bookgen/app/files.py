@@ -9,8 +9,8 @@ import structlog
 from bookgen.errors import FilesUnavailable, StartupError
 from bookgen.files.cleanup import KeepTimes
 from bookgen.files.keeping import MAKE_REACHABLE, Files
+from bookgen.files.opened_places import Places, address_of
 from bookgen.files.place import BucketAccess, FilesRefused
-from bookgen.files.places import Places, address_of
 from bookgen.setting_types import seconds_of
 from bookgen.settings import Config, reveal
 from bookgen.store import stored_files

@@ -13,14 +13,13 @@ from typing import Unpack
 import structlog
 
 from bookgen import logs, metrics, threads
+from bookgen.app.announcement import announcement
 from bookgen.app.build import Overrides, build, running
 from bookgen.errors import StartupError, Unavailable
 from bookgen.http.application import build_app, build_probes
 from bookgen.http.edge import listening
 from bookgen.http.edge.connection import BoundedRunner
 from bookgen.http.edge.watchdog import Watchdog
-from bookgen.models import ProcessRole
-from bookgen.providers.text import TextModel
 from bookgen.render.fonts import missing
 from bookgen.settings import Config
 from bookgen.store.postgres.space import make_data_folder, no_room
@@ -30,11 +29,6 @@ SWITCH_SECONDS = 0.001
 # New objects that trigger a garbage collection. With Python's default of 700, collections took a ninth of the time when
 # a process takes over a thousand books at once.
 OBJECTS_A_COLLECTION = 10_000
-ROLES = {
-    ProcessRole.WEB: "web: other processes write the books",
-    ProcessRole.ACTORS: "actors: other processes serve requests",
-    ProcessRole.BOTH: "both: serves requests and writes books",
-}
 # Slow imports that the start does not need. They are imported after it, so that no request waits for them.
 LATER = ("email_validator", "disposable_email_domains", "markdown_it", "json_repair")
 
@@ -71,7 +65,7 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
         gc.set_threshold(OBJECTS_A_COLLECTION)
         await closing.enter_async_context(service.working())
         stop = closing.enter_context(listening.StopSignal().listening())
-        print(_announcement(config, address, service.model), flush=True)
+        print(announcement(config, address, service.model), flush=True)
         closing.enter_context(running(import_the_rest()))
         closing.enter_context(running(warn_of_missing_fonts()))
         await stop.asked.wait()
@@ -102,25 +96,3 @@ async def import_the_rest() -> None:
     """Import the modules in LATER, in a thread."""
     for name in LATER:
         await threads.compute(importlib.import_module, name)
-
-
-def _announcement(config: Config, address: str, model: TextModel) -> str:
-    """The start-up message: the service's addresses and what it uses."""
-    page = "off (BOOKGEN_CONSOLE)" if config.console == "off" else f"{address}/"
-    programs = f"{address}/api/v1/docs/"
-    if config.role == "actors":
-        page = programs = "off (BOOKGEN_ROLE=actors): probes and metrics only"
-    database = "BOOKGEN_DATABASE_URL" if config.database_url else f"embedded in {config.data_dir}"
-    mail = "by BOOKGEN_SMTP_URL" if config.smtp_url else f"kept in {config.data_dir / 'outbox'}"
-    billing = "on" if config.billing_enabled else "off"
-    return "\n".join(
-        [
-            f"bookgen is ready at {address}",
-            f"  for people    {page}",
-            f"  for programs  {programs}",
-            f"  role          {ROLES[ProcessRole(config.role)]}",
-            f"  database      {database}",
-            f"  models        {model.name}",
-            f"  mail          {mail}; billing {billing}",
-        ]
-    )

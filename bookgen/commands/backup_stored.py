@@ -15,8 +15,8 @@ import asyncpg
 from bookgen.durable import sync_folder
 from bookgen.errors import Conflict, FilesUnavailable
 from bookgen.files.keeping import NAME_BYTES, Files, sha256
+from bookgen.files.opened_places import Places
 from bookgen.files.place import FileMissing, FilePlace
-from bookgen.files.places import Places
 from bookgen.store import stored_files
 from bookgen.store.backup.frames import FrameWriter
 from bookgen.store.backup.taking import write_stored

@@ -13,7 +13,7 @@ from bookgen.app.files import build_files
 from bookgen.commands.exit_codes import FAILED, INCOMPLETE
 from bookgen.errors import InvalidInput
 from bookgen.files.moving import Move, Mover
-from bookgen.files.places import address_of
+from bookgen.files.opened_places import address_of
 from bookgen.setting_types import FILES_TAKES, file_place
 from bookgen.settings import Config
 from bookgen.store import stored_files

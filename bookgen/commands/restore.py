@@ -18,7 +18,7 @@ from bookgen.commands.backup_file import SECRET_KEY, counted, open_backup, resto
 from bookgen.commands.backup_stored import StoredTarget, forget, undo
 from bookgen.commands.scratch import left_behind, scratch_folder
 from bookgen.errors import Conflict, FilesUnavailable, StartupError, Unavailable
-from bookgen.files.places import Places, address_of
+from bookgen.files.opened_places import Places, address_of
 from bookgen.settings import Config, reveal
 from bookgen.store.backup.restoring import Contents, empty_target, mark_as_copy, read_manifest, schema_of
 from bookgen.store.database import connect_unbounded

@@ -16,8 +16,8 @@ import asyncpg
 import structlog
 
 from bookgen.errors import FilesUnavailable
+from bookgen.files.opened_places import Places
 from bookgen.files.place import FileMissing, FilesRefused
-from bookgen.files.places import Places
 from bookgen.store import exports, media, stored_files
 from bookgen.store.database import DB
 from bookgen.store.exports import ExportLimits

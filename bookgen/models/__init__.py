@@ -54,14 +54,9 @@ from bookgen.models.purchases import (
     Wallet as Wallet,
 )
 from bookgen.models.reports import (
-    SAFE as SAFE,
     Report as Report,
     ReportKind as ReportKind,
     ReportStatus as ReportStatus,
-    Severity as Severity,
-    Suggestion as Suggestion,
-    SuggestionStatus as SuggestionStatus,
-    SuggestionType as SuggestionType,
     Unread as Unread,
 )
 from bookgen.models.runs import (
@@ -81,4 +76,11 @@ from bookgen.models.story import (
     FactEvent as FactEvent,
     FactKind as FactKind,
     FactStatus as FactStatus,
+)
+from bookgen.models.suggestions import (
+    SAFE_TYPES as SAFE_TYPES,
+    Severity as Severity,
+    Suggestion as Suggestion,
+    SuggestionStatus as SuggestionStatus,
+    SuggestionType as SuggestionType,
 )

@@ -10,7 +10,7 @@ from uuid import UUID
 import structlog
 
 from bookgen.billing.cost_caps import CostBudget, CostCaps, Purpose
-from bookgen.cover_words import CoverIdea
+from bookgen.cover_options import CoverIdea
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.text import CallsHalted, Halt, Spent, TextModel, TextReply, TextRequest, spent_before

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from bookgen.billing.cost_caps import CostBudget, CostCaps, Purpose
-from bookgen.cover_words import CoverIdea
+from bookgen.cover_options import CoverIdea
 from bookgen.errors import InvalidInput, RenderingFailed, UpstreamAIError
 from bookgen.models import Book, BookKind, Chapter, SourceType, Usage
 from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent

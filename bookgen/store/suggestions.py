@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from bookgen.models import SAFE, Severity, Suggestion, SuggestionStatus, SuggestionType
+from bookgen.models import SAFE_TYPES, Severity, Suggestion, SuggestionStatus, SuggestionType
 from bookgen.store.rows import columns, field_names, mapper
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Filter:
 
     @property
     def values(self) -> tuple[object, ...]:
-        return (self.type, self.severity, self.status, self.chapter_id, self.safe, SAFE)
+        return (self.type, self.severity, self.status, self.chapter_id, self.safe, SAFE_TYPES)
 
 
 EVERYTHING = Filter()

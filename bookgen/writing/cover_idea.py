@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from bookgen import cover_words
-from bookgen.cover_words import CoverIdea
+from bookgen import cover_options
+from bookgen.cover_options import CoverIdea
 from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.writing import brief, context, cover_art, structured
 from bookgen.writing.fingerprint import content_hash
@@ -94,20 +94,20 @@ def _vocabulary() -> str:
     lists = {
         name: "\n".join(f"- {word}: {meaning}" for word, meaning in words.items())
         for name, words in (
-            ("families", cover_words.FAMILIES),
-            ("palettes", cover_words.PALETTES),
-            ("moods", cover_words.MOODS),
+            ("families", cover_options.FAMILIES),
+            ("palettes", cover_options.PALETTES),
+            ("moods", cover_options.MOODS),
         )
     }
-    return DESIGN.format(motifs=", ".join(cover_words.MOTIFS), **lists)
+    return DESIGN.format(motifs=", ".join(cover_options.MOTIFS), **lists)
 
 
 _SCHEMA = object_of(
     {
-        "families": list_of({**TEXT, "enum": list(cover_words.FAMILIES)}),
-        "motif": {**TEXT, "enum": ["", *cover_words.MOTIFS]},
-        "palettes": list_of({**TEXT, "enum": list(cover_words.PALETTES)}),
-        "mood": {**TEXT, "enum": list(cover_words.MOODS)},
+        "families": list_of({**TEXT, "enum": list(cover_options.FAMILIES)}),
+        "motif": {**TEXT, "enum": ["", *cover_options.MOTIFS]},
+        "palettes": list_of({**TEXT, "enum": list(cover_options.PALETTES)}),
+        "mood": {**TEXT, "enum": list(cover_options.MOODS)},
     }
 )
 

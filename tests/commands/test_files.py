@@ -13,8 +13,8 @@ from bookgen.commands import check
 from bookgen.errors import StartupError
 from bookgen.files.cleanup import sweep
 from bookgen.files.keeping import Files
+from bookgen.files.opened_places import Places
 from bookgen.files.place import BucketAccess
-from bookgen.files.places import Places
 from bookgen.settings import names
 from bookgen.store import stored_files
 from bookgen.store.database import Database

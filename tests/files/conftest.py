@@ -9,8 +9,8 @@ import asyncpg
 import pytest
 
 from bookgen.files.keeping import Files
+from bookgen.files.opened_places import Places
 from bookgen.files.place import BucketAccess
-from bookgen.files.places import Places
 from bookgen.models import SourceType
 from bookgen.store import media
 from bookgen.store.stored_files import NewFile

@@ -11,7 +11,7 @@ import pytest
 from bookgen.errors import FilesUnavailable
 from bookgen.files.cleanup import FileCleanup, KeepTimes, sweep
 from bookgen.files.keeping import Files
-from bookgen.files.places import Places
+from bookgen.files.opened_places import Places
 from bookgen.store import covers, exports, media, stored_files
 from bookgen.store.database import connect_unbounded
 from bookgen.store.exports import ExportLimits

@@ -11,7 +11,7 @@ import pytest
 from bookgen.errors import FilesUnavailable
 from bookgen.files.keeping import Files
 from bookgen.files.moving import Move, Mover
-from bookgen.files.places import Places
+from bookgen.files.opened_places import Places
 from bookgen.store import storage
 from tests.fakes.s3_server import S3Server
 from tests.files.conftest import BUCKET_ADDRESS, add_picture, states

@@ -12,8 +12,8 @@ import pytest
 
 from bookgen.errors import FilesUnavailable
 from bookgen.files.folder import PARTIAL, Folder
+from bookgen.files.opened_places import Places
 from bookgen.files.place import BucketAccess, FileMissing, FilesRefused
-from bookgen.files.places import Places
 from tests.fakes.s3_server import KEY_ID, REGION, SECRET, S3Server
 
 NAME, OTHER = "ab" * 20, "cd" * 20

@@ -14,7 +14,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from bookgen.files.keeping import Files
-from bookgen.files.places import Places
+from bookgen.files.opened_places import Places
 from bookgen.services import backup_schedule
 from bookgen.services.backup_schedule import BackupPlan, BackupSchedule, rotate
 from bookgen.store import backups

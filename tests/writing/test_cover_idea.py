@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bookgen.cover_words import EMBLEM, FAMILIES, MOODS, MOTIFS, PALETTES, CoverIdea
+from bookgen.cover_options import EMBLEM, FAMILIES, MOODS, MOTIFS, PALETTES, CoverIdea
 from bookgen.providers.offline import OfflineModel
 from bookgen.writing import cover_art, cover_idea
 from bookgen.writing.structured import UnusableReply

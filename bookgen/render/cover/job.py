@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bookgen.cover_words import CoverIdea
+from bookgen.cover_options import CoverIdea
 from bookgen.render.model import Picture
 
 
@@ -23,7 +23,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a drawn cover uses from its book. `palettes`, `motif` and `mood` are words of `cover_words`, or empty.
+    """What a drawn cover uses from its book. `palettes`, `motif` and `mood` are words of `cover_options`, or empty.
 
     For a picture book, `figures` are as in SceneJob, the hero first, and `told` is a text about the place of the story.
     """

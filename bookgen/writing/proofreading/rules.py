@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from bookgen.writing.proofreading import dashes, doubled, names, numbers, quotation, spacing, twice
+from bookgen.writing.proofreading import dashes, doubled, names, quotation, spacing, twice, units_and_ranges
 from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structure
@@ -17,7 +17,7 @@ _RULES = (
     quotation.unclosed,
     quotation.mixed,
     dashes.corrections,
-    numbers.corrections,
+    units_and_ranges.corrections,
     names.corrections,
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from bookgen.cover_words import MOODS, MOTIFS, PALETTES
+from bookgen.cover_options import MOODS, MOTIFS, PALETTES
 from bookgen.render.cover.job import Copy, Subject
 
 WORDS = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bookgen import cover_words
+from bookgen import cover_options
 from bookgen.errors import InvalidInput
 from bookgen.render.cover.breaking import Units, broken
 from bookgen.render.cover.colour import TITLE_CONTRAST, contrast
@@ -190,10 +190,10 @@ def test_larger_letters_do_not_justify_a_line_break_within_a_phrase(title, langu
 
 
 def test_a_model_may_choose_exactly_what_can_be_drawn() -> None:
-    assert list(cover_words.FAMILIES) == [family.name for family in (*FAMILIES, EMBLEM)]
-    assert list(cover_words.PALETTES) == [palette.name for palette in DARK + LIGHT]
-    assert list(cover_words.MOTIFS) == list(DRAW)
-    assert list(cover_words.MOODS) == list(MOOD_FACES) == list(MOOD_PALETTES)
+    assert list(cover_options.FAMILIES) == [family.name for family in (*FAMILIES, EMBLEM)]
+    assert list(cover_options.PALETTES) == [palette.name for palette in DARK + LIGHT]
+    assert list(cover_options.MOTIFS) == list(DRAW)
+    assert list(cover_options.MOODS) == list(MOOD_FACES) == list(MOOD_PALETTES)
 
 
 def art(**told: object) -> bytes:
@@ -212,9 +212,9 @@ def art(**told: object) -> bytes:
 
 
 def test_every_motif_and_every_mood_gives_a_different_picture() -> None:
-    assert len({art(motif=motif) for motif in cover_words.MOTIFS}) == len(cover_words.MOTIFS)
-    assert len({art(mood=mood) for mood in cover_words.MOODS}) == len(cover_words.MOODS)
-    assert len({art(palettes=(name,)) for name in cover_words.PALETTES}) == len(cover_words.PALETTES)
+    assert len({art(motif=motif) for motif in cover_options.MOTIFS}) == len(cover_options.MOTIFS)
+    assert len({art(mood=mood) for mood in cover_options.MOODS}) == len(cover_options.MOODS)
+    assert len({art(palettes=(name,)) for name in cover_options.PALETTES}) == len(cover_options.PALETTES)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
