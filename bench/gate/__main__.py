@@ -22,7 +22,7 @@ from bench.gate.planted import CLASSES, PlantedFault, Planter, narration
 from bench.gate.prose import Authored, novels, written_by_a_model
 from bookgen.models import Book, Chapter
 from bookgen.words import count_words
-from bookgen.writing import echo, quality, reply_cleanup, voice
+from bookgen.writing import craft, echo, quality, reply_cleanup
 from bookgen.writing.flaw import paragraphs
 from bookgen.writing.material import Material
 from tests.writing.scripted import a_book, a_chapter
@@ -72,7 +72,7 @@ def _cleaned(content: str, book: Book, chapter: Chapter) -> tuple[str, list[Alar
     """The chapter divided into replies of PART_WORDS, each cleaned."""
     kept: list[str] = []
     alarms: list[Alarm] = []
-    instructed = voice.craft(book)
+    instructed = craft.craft(book)
     for part in _parts(content):
         cleaned = reply_cleanup.prose(part, chapter, opening=not kept)
         without = echo.without_echo(cleaned.text, instructed)

@@ -12,7 +12,7 @@ from bookgen.settings import Config, reveal
 from bookgen.store.database import Database
 from bookgen.store.migrate import migrate, require_migrated
 from bookgen.store.outages import through_outages
-from bookgen.store.postgres.server import PostgresAddress, running_postgres
+from bookgen.store.postgres.embedded_or_external import PostgresAddress, running_postgres
 
 
 @contextlib.asynccontextmanager

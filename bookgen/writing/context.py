@@ -14,8 +14,8 @@ from typing import Any
 
 from bookgen.models import Book, Chapter, Digest
 from bookgen.providers.text import Block
+from bookgen.writing.craft import craft
 from bookgen.writing.fence import fenced
-from bookgen.writing.voice import craft
 from bookgen.writing.window import SMALL, WINDOW, clip, scaled
 
 # Limits in tokens. With 120 chapters, these, a part and its chapter so far fit into window.WINDOW.

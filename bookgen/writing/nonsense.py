@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from bookgen.models import Book
 from bookgen.writing import sentences
 from bookgen.writing.author_wishes import is_bilingual
+from bookgen.writing.craft import has_refrains
 from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.language import language
 from bookgen.writing.text_units import by_character, units
-from bookgen.writing.voice import has_refrains
 
 MAX_ECHO_SHARE = 0.3  # of a reply's characters
 MIN_SENTENCES = 6  # fewer sentences may be similar by chance

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from bookgen.models import Book
 from bookgen.providers.text import TextRequest
 from bookgen.writing import chapter_plan, structured
+from bookgen.writing.craft import CRAFTS
 from bookgen.writing.echo import echoed, instructions
 from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.language import language
 from bookgen.writing.structured import TEXT, Copied, Malformed, list_of, object_of
-from bookgen.writing.voice import CRAFTS
 
 T = TypeVar("T")
 

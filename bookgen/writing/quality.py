@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from bookgen import threads
 from bookgen.models import Book, Chapter
 from bookgen.words import count_words
+from bookgen.writing.craft import has_refrains, is_sung
 from bookgen.writing.facts import settled
 from bookgen.writing.flaw import Flaw
 from bookgen.writing.foreign import foreign
@@ -21,7 +22,6 @@ from bookgen.writing.repetition import repeated, repeated_paragraphs, same_edges
 from bookgen.writing.reply_cleanup import Cleaned
 from bookgen.writing.residue import residue, without_residue
 from bookgen.writing.stock_phrases import moral, stock_paragraphs
-from bookgen.writing.voice import has_refrains, is_sung
 
 MIN_SHARE, MAX_SHARE = 0.75, 1.25  # of its budget: a chapter outside gets a finding
 

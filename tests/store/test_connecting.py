@@ -14,7 +14,7 @@ import pytest
 from bookgen.errors import StartupError
 from bookgen.store.connecting import connect, hosts_of
 from bookgen.store.database import open_pool
-from bookgen.store.postgres.server import running_postgres
+from bookgen.store.postgres.embedded_or_external import running_postgres
 from tests.chaos.pg_proxy import PgProxy
 from tests.databases import command
 

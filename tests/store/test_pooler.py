@@ -15,7 +15,7 @@ from bookgen.store import book_state, notifications, pooler
 from bookgen.store import notifications as listening
 from bookgen.store.database import Database
 from bookgen.store.migrate import migrate
-from bookgen.store.postgres.server import running_postgres
+from bookgen.store.postgres.embedded_or_external import running_postgres
 from tests.chaos.pg_proxy import PgProxy
 from tests.composition import settings
 from tests.databases import SQL, command

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bookgen.models import Book
-from bookgen.writing import planning, voice
+from bookgen.writing import craft, planning
 from bookgen.writing.proofreading import edits
 from bookgen.writing.proofreading.structure import keeps_structure
 from bookgen.writing.window import WINDOW
@@ -16,7 +16,7 @@ STANZA = "## Exchange\n\nI write it down: what came,\nwhat went, and, known, the
 
 
 def test_each_poem_of_a_chapter_is_asked_for_with_its_title_over_it() -> None:
-    verse, novel = voice.craft(POEMS), voice.craft(a_book(genre="Novel"))
+    verse, novel = craft.craft(POEMS), craft.craft(a_book(genre="Novel"))
 
     assert "each begins with its title as a `##` heading" in verse
     assert "no headings" not in verse

@@ -21,10 +21,10 @@ import structlog
 from bookgen import processes
 from bookgen.errors import ProofreadingFailed
 from bookgen.models import Book, Chapter, Severity, SuggestionType
+from bookgen.writing.craft import has_refrains
 from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.placing import found_again
-from bookgen.writing.voice import has_refrains
 
 log = structlog.get_logger(__name__)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from bookgen.models import Book, BookKind, SuggestionType, story_kind
-from bookgen.writing.voice import is_sung
+from bookgen.writing.craft import is_sung
 
 
 class FindingKind(StrEnum):

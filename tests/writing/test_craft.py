@@ -2,8 +2,8 @@
 
 import pytest
 
+from bookgen.writing.craft import craft
 from bookgen.writing.language import language
-from bookgen.writing.voice import craft
 from tests.writing.scripted import a_book
 
 
