@@ -31,7 +31,7 @@ off that was not set up.
 - last_image: the thing seen or done that it ends on; no moral, no summary."""
 STEPS = """\
 - question: the reader's question that it answers.
-- steps: how it answers the question, in order, each in a few words.
+- steps: how it answers the question, in order, each in a few words. What makes something safe comes before it is done.
 - examples: what it uses to illustrate the answer.
 - outcome: what the reader knows or can do afterwards."""
 VERSE = """\

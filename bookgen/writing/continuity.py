@@ -15,7 +15,7 @@ from bookgen.writing import brief, sentences, structured
 from bookgen.writing.facts import noting
 from bookgen.writing.fence import fenced
 from bookgen.writing.fingerprint import content_hash
-from bookgen.writing.language import ProseLanguage, language
+from bookgen.writing.language import language
 from bookgen.writing.material import Material
 from bookgen.writing.refusal import ModelRefused, raise_if_refused
 from bookgen.writing.steps import Steps
@@ -138,7 +138,7 @@ async def digest_after(
     """
     lang, number = language(book.content_language), chapter.chapter_number
     task = (SUM_UP if turns else SUM_UP_SHOWN).format(
-        number=number, language=lang.name, threads=_numbered(threads), **_asked(lang)
+        number=number, language=lang.name, threads=_numbered(threads), **_asked(book)
     )
     request = TextRequest(
         stage="digest",
@@ -189,7 +189,7 @@ def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str],
         chapter_title=chapter.title,
         content=fenced("chapter", _bounded(content, min(MAX_CHAPTER_TOKENS, window * 2 // 5))),
         threads=_numbered(threads),
-        **_asked(language(book.content_language)),
+        **_asked(book),
     )
     return TextRequest(
         stage="digest",
@@ -203,8 +203,8 @@ def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str],
     )
 
 
-def _asked(lang: ProseLanguage) -> dict[str, str]:
-    return {"summary": lang.between(60, 90), "facts": noting.form(lang)}
+def _asked(book: Book) -> dict[str, str]:
+    return {"summary": language(book.content_language).between(60, 90), "facts": noting.form(book)}
 
 
 def _numbered(threads: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bookgen.models import Chapter
+from bookgen.models import Chapter, StoryKind, story_kind
 from bookgen.words import count_words, split
 from bookgen.writing import not_prose, sentences
 from bookgen.writing.material import Material
@@ -30,6 +30,7 @@ Genre: {genre}
 For: {audience}
 {portrait}"""
 
+_EMPHASIS = re.compile(r"\*+")
 _ARTICLE = re.compile(r"(?:the|an?|der|die|das|eine?|le|la|les|une?|el|los|las|il|o|os|as) ")
 
 WISH = "The author wishes for: {wish}\n"
@@ -59,17 +60,23 @@ def wish(style: str, prompt: str) -> str:
 
 
 def portrait(material: Material) -> str:
-    """The book in a few lines: its topic, people, places, recurring things and tone, and a passage."""
+    """The book in a few lines: its topic, people, places, recurring things and tone, and a passage.
+
+    The people of a non-fiction book are not what it is about, and its terms are described for their spelling.
+    """
     book, bible = material.book, material.book.bible
     text = "\n".join(chapter.content for chapter in material.chapters).casefold()
     places = _most_told(_entries(bible, "places"), text)
     things = _most_told(_entries(bible, "motifs", "terms"), text)
+    told_things = _lines(things)
+    if not (is_story := story_kind(book) != StoryKind.NON_FICTION):
+        told_things = ", ".join(_text(each, "name") for each in things)
     early = material.chapters[: max(1, len(material.chapters) // SPOILED_FROM)]
     lines = (
         ("About", book.blurb or _text(bible, "premise") or book.description),
-        ("Who it is about", _lines(_entries(bible, "people")[:1])),
+        ("Who it is about", _lines(_entries(bible, "people")[:1] if is_story else ())),
         ("Where it is set", _lines(places)),
-        ("What comes back in it", _lines(things)),
+        ("What comes back in it", told_things),
         ("An image from it", next((image for each in early if (image := _text(each.plan, "last_image"))), "")),
         ("How it sounds", _text(bible, "voice")),
         ("A passage of it", passage(early, [_text(each, "name") for each in (*things, *places)])),
@@ -112,7 +119,7 @@ def passage(chapters: Sequence[Chapter], named: Sequence[str]) -> str:
         for at, block in enumerate(blocks):
             if (
                 at in plain
-                or block.startswith("#")
+                or block.startswith(("#", "**"))
                 or not_prose.has_speech(block)
                 or count_words(block) < MIN_PASSAGE_WORDS
             ):
@@ -121,7 +128,7 @@ def passage(chapters: Sequence[Chapter], named: Sequence[str]) -> str:
             found = sum(key in told for key in keys)
             if found > most:
                 best, most = block, found
-    return " ".join(each.strip() for each in sentences.split(best)[:MAX_PASSAGE_SENTENCES]) if best else ""
+    return _EMPHASIS.sub("", " ".join(each.strip() for each in sentences.split(best)[:MAX_PASSAGE_SENTENCES]))
 
 
 def _text(record: Mapping[str, Any], key: str) -> str:

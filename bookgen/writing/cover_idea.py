@@ -43,7 +43,7 @@ its genre.
 wrong object is worse than none.
 - "families": the three best, the best first. Choose "emblem" first if the motif really is what the book turns on. \
 Choose a landscape, a town or the stars only if the book has them.
-- "palettes": the three best, the best first, for the season, the light and the mood of the book.
+- "palettes": the three best, the best first, for the mood of the book and, if it has them, its season and its light.
 - "mood": one.
 
 Send one JSON object with "families", "motif", "palettes" and "mood", in the words of the lists.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from bookgen.models import Book, story_kind
+from bookgen.models import Book, StoryKind, story_kind
 from bookgen.providers.text import Message, PromptTooLong, TextRequest
 from bookgen.writing import brief, chapter_plan, drawn_names, planning, structured
 from bookgen.writing.budget import spread
@@ -31,10 +31,17 @@ bible, which every chapter will be written from:
 - premise: what the book is about and why a reader keeps reading, in two or three sentences.
 - voice: point of view, tense, tone and what the language is like, in two or three sentences.
 - arc: how the whole book moves, in {arcs} sentences, each for about an equal share of the book, from beginning to end.
+{entries}"""
+ENTRIES = """\
 - people: the main ones (in non-fiction: those who are named, if any), each with what must never change: age, looks, \
 relations, work, what they want.
 - places: those that the book returns to, each with what must never change.
 - terms: words and names that must always be spelt and used the same way."""
+ENTRIES_OF_NON_FICTION = """\
+- people: those who are named, if any, each with what must never change.
+- places: those that the book returns to, if any, each with what must never change.
+- terms: words and names that must always be spelt and used the same way, and what the whole book keeps to, where it \
+matters: the country whose rules and customs it describes, the units, the form of steps, tables and warnings."""
 KIND = """
 - kind: fiction, non_fiction, memoir, verse or children, whichever it is."""
 
@@ -193,6 +200,7 @@ class _Plan:
             premises=drawn_names.premises(book) if form.premises else "",
             summaries=planning.summaries(book, self.window),
             total=lang.length(book.target_word_count),
+            entries=ENTRIES_OF_NON_FICTION if story_kind(book) == StoryKind.NON_FICTION else ENTRIES,
             arcs=min(max(book.chapter_count // 5, 3), 8),
             kind=KIND if form.kind else "",
             chapters=planning.range_of(1, last),

@@ -34,10 +34,10 @@ Write {which}. Its title, and what it has to do:
 {ask}"""
 
 PLAN = """
-How it is planned. Where the plan and the summary differ, the summary counts. What the plan sets up is in the text \
-without being pointed out:
+How it is planned. Where the plan and the summary differ, the summary counts.{set_up}
 {plan}
 """
+SET_UP = " What the plan sets up is in the text without being pointed out."
 
 NEXT_PART = """\
 Continue the chapter straight after its last sentence above. Write {this_part}, about {part_length}. {position} \
@@ -70,10 +70,10 @@ PROMPTS: Mapping[Task, str] = {"write": NEXT_PART, "continue": CONTINUE, "extend
 WHOLE_CHAPTER = "Write the whole chapter, about {part_length}. {position}"
 PART_OF_CHAPTER = "You write it in several parts. Now write {this_part}, about {part_length}. {position}"
 
-_WHOLE = "Everything that the summary asks for happens in it. End once all of it is told; do not sum up."
+_WHOLE = "It has everything that the summary asks for. End once all of that is told; do not sum up."
 _ENDS = (
-    "Everything that the summary asks for and that has not been told yet happens in it, and it brings the chapter to "
-    "its end. End once all of it is told; do not sum up."
+    "It has everything that the summary asks for and that has not been told yet, and it brings the chapter to its "
+    "end. End once all of that is told; do not sum up."
 )
 _CONTINUES = (
     "It tells only as much of the summary as a part of this length can carry. {left} after it: leave enough to tell, "
@@ -113,7 +113,7 @@ def part_request(draft: WorkingDraft, part: budget.Part, task: Task) -> TextRequ
 def tighter_request(draft: WorkingDraft, part: budget.Part, request: TextRequest, stretch: str) -> TextRequest:
     """The request for a second, tighter version of the `stretch` that answered `request`."""
     lang = language(draft.book.content_language)
-    prompt = TIGHTER.format(part_length=lang.length(part.ask))
+    prompt = TIGHTER.format(part_length=lang.length(_rounded(part.ask)))
     return replace(
         request, messages=(*request.messages, Message("assistant", stretch), Message("user", prompt, cache=True))
     )
@@ -122,7 +122,7 @@ def tighter_request(draft: WorkingDraft, part: budget.Part, request: TextRequest
 def _prompt(draft: WorkingDraft, part: budget.Part, task: Task) -> str:
     lang = language(draft.book.content_language)
     words = {
-        "part_length": lang.length(part.ask),
+        "part_length": lang.length(_rounded(part.ask)),
         "position": _position(part),
         "this_part": "its last part" if part.is_last else f"part {part.number} of {part.count}",
     }
@@ -132,6 +132,12 @@ def _prompt(draft: WorkingDraft, part: budget.Part, task: Task) -> str:
         ask = WHOLE_CHAPTER if part.count == 1 else PART_OF_CHAPTER
         prompt = FIRST_PART.format(ask=ask.format(**words), **_first_part(draft))
     return prompt + (AGAIN.format(problem=draft.problem) if draft.problem else "")
+
+
+def _rounded(words: int) -> int:
+    """`words` to two digits, because nobody writes about 907 words."""
+    unit: int = 10 ** max(len(str(words)) - 2, 0)
+    return round(words / unit) * unit
 
 
 def _room(draft: WorkingDraft, part: budget.Part) -> int:
@@ -160,7 +166,7 @@ def _seed(chapter: Chapter) -> str:
 
 
 NEXT_CHAPTER = """\
-The chapter after it, which must not be told yet:
+The chapter after it. Leave to it what it tells:
 {summary}"""
 LAST_CHAPTER = "The book ends with this chapter."
 THREADS = """\
@@ -198,13 +204,19 @@ LATER_SHARE, FORMER_SHARE, WISH_SHARE = 1 / 16, 1 / 6, 1 / 40  # of the window
 def _first_part(draft: WorkingDraft) -> dict[str, object]:
     chapter, chapters = draft.chapter, draft.material.chapters
     number, count = chapter.chapter_number, len(chapters)
-    plan = chapter_plan.told(chapter.plan)
     return {
         "which": "the book's only chapter" if count == 1 else f"chapter {number} of {count}",
         "summary": _task(chapter, draft.window // 8),
-        "plan": PLAN.format(plan=context.data(clip(plan, draft.window // 8))) if plan else "",
+        "plan": _planned(draft),
         "given": "\n\n".join(_given(draft)),
     }
+
+
+def _planned(draft: WorkingDraft) -> str:
+    if not (plan := chapter_plan.told(draft.chapter.plan)):
+        return ""
+    set_up = SET_UP if draft.chapter.plan.get("sets_up") else ""
+    return PLAN.format(set_up=set_up, plan=context.data(clip(plan, draft.window // 8)))
 
 
 def _given(draft: WorkingDraft) -> Iterator[str]:
@@ -250,15 +262,16 @@ def _task(chapter: Chapter, most: int) -> str:
 
 
 def _tail(draft: WorkingDraft) -> str:
-    """The last words of the previous chapter, from the start of a sentence."""
+    """The last words of the previous chapter, from the start of a paragraph or, in a long one, of a sentence."""
     before = draft.material.written_before(draft.chapter.chapter_number)
     if not before:
         return ""
     content = before[-1].content.rstrip()
-    start = len(content)
+    start, most = len(content), min(TAIL_WORDS, draft.window // 40)
     for sentence in sentences.backwards(content):
         found = content.rfind(sentence, 0, start)
         start = found if found >= 0 else start
-        if count_words(content[start:]) >= min(TAIL_WORDS, draft.window // 40):
+        if count_words(content[start:]) >= most:
             break
-    return content[start:]
+    paragraph = content.rfind("\n", 0, start) + 1
+    return content[paragraph if count_words(content[paragraph:]) <= 2 * most else start :]

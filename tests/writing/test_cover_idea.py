@@ -94,6 +94,29 @@ def test_the_quoted_passage_is_narration_from_the_first_third_in_at_most_three_s
     assert "sank with the boat" not in portrait
 
 
+def test_the_portrait_of_a_non_fiction_book_has_its_terms_by_name_and_no_main_person():
+    book = finished()
+    terms = [{"name": "stopcock", "description": "One word."}, {"name": "fuse board", "description": "Not “box”."}]
+    text = (
+        "**Warning.** Never close the stopcock or open the fuse board with wet hands, since the current can kill you, "
+        "and nobody in the house would know where to switch it off.\n\nOpen the *stopcock* by a quarter "
+        "turn, as it was made to be opened, and write on a card by the fuse board where you have found it, in case "
+        "somebody else has to look for it at night."
+    )
+    guide = replace(
+        book,
+        book=a_book(genre="Practical guide", bible=BIBLE | {"motifs": [], "terms": terms}, blurb=""),
+        chapters=(replace(book.chapters[0], content=text),),
+    )
+
+    portrait = cover_art.portrait(guide)
+
+    assert "What comes back in it: stopcock, fuse board\n" in portrait
+    assert "A passage of it: Open the stopcock by a quarter turn" in portrait
+    assert "Who it is about" not in portrait
+    assert "Who it is about: Jon" in cover_art.portrait(book)
+
+
 def test_the_image_prompt_starts_with_the_authors_wish_and_asks_for_no_letters():
     prompt = cover_art.painting(finished(), "woodcut, two colours", "a bell")
 

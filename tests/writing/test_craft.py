@@ -44,6 +44,17 @@ def test_an_unknown_genre_is_left_to_the_model(genre):
     assert "The book's genre and idea say whether it is fiction." in craft(a_book(genre=genre))
 
 
+def test_a_non_fiction_book_has_the_rules_of_instructions_and_no_other_kind_has():
+    guide, novel = craft(a_book(genre="Travel guide")), craft(a_book(genre="Novel"))
+
+    assert "A warning stands before the step" in guide
+    assert "Steps are a numbered list" in guide
+    assert "who knows what" not in guide
+    assert "A warning" not in novel
+    assert "who knows what" in novel
+    assert "{" not in guide + novel
+
+
 def test_the_prompt_names_the_language_and_uses_its_unit_of_length():
     assert "in German (de-AT)" in craft(a_book(content_language="de-AT"))
     assert language("zh").length(800) == "800 characters"

@@ -20,7 +20,42 @@ async def test_a_chapter_prompt_has_exactly_one_word_count():
     await write_chapter(written(4, upto=2), 3, steps)
 
     asked = steps.of_stage("chapter")[0]
-    assert re.findall(r"\d+ words", whole(asked)) == [f"{asked.described()['words']} words"]
+    assert asked.described()["words"] == 388
+    assert re.findall(r"\d+ words", whole(asked)) == ["390 words"]
+
+
+@pytest.mark.parametrize(
+    ("last", "shown"),
+    [
+        ("- Take the **long** bit. It is thin.\n- Stop at 30 mm.\n- " + "Go on as before. " * 50, "- Go on as before."),
+        ("“It is late. " + "Go now. " * 100 + "He is here.”\n\nShe left.", "“It is late."),
+        ("A first sentence. " + "Nobody spoke to him. " * 400, "Nobody spoke to him."),
+    ],
+    ids=["an item of a list", "a speech", "a long paragraph"],
+)
+async def test_the_end_of_the_chapter_before_begins_with_a_paragraph_unless_that_is_long(last, shown):
+    material = written(3, upto=2)
+    earlier = [replace(each, content="First. " * 90 + "\n\n" + last) for each in material.chapters[:2]]
+    steps = Scripted(obedient)
+
+    await write_chapter(replace(material, chapters=(*earlier, material.chapters[2])), 3, steps)
+
+    asked = steps.of_stage("chapter")[0].messages[-1].text
+    end = asked.partition("ends with these words")[2].partition("<book_data>\n")[2]
+    assert end.startswith(shown)
+    assert "First." not in end
+
+
+async def test_a_plan_that_sets_nothing_up_does_not_speak_of_it():
+    material = some_material(1)
+    plans = {"steps": ["Find the tap."]}, {"sets_up": ["the locked drawer"]}
+    asked = []
+    for plan in plans:
+        steps = Scripted(obedient)
+        await write_chapter(replace(material, chapters=(replace(material.chapters[0], plan=plan),)), 1, steps)
+        asked.append("What the plan sets up" in whole(steps.of_stage("chapter")[0]))
+
+    assert asked == [False, True]
 
 
 async def test_the_note_prompt_separates_its_form_from_the_threads():

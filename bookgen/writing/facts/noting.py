@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bookgen.models import MAX_FACT_CHARACTERS, Fact, FactEvent, FactKind
-from bookgen.writing.language import ProseLanguage
+from bookgen.models import MAX_FACT_CHARACTERS, Book, Fact, FactEvent, FactKind, StoryKind, story_kind
+from bookgen.writing.language import language
 from bookgen.writing.printable import printable
 from bookgen.writing.review.quotes import find_quote
 from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
 
 MAX_FACTS = 16  # of a chapter, its threads included
 MAX_VALUE_WORDS, MIN_QUOTE_WORDS, MAX_QUOTE_WORDS = 12, 3, 14
+MAX_VALUE_WORDS_OF_NON_FICTION = 24  # a rule with its condition, or what belongs to a list
 MIN_QUOTE_CHARACTERS = 4
 
 KIND_OF: Mapping[FactEvent, FactKind] = {
@@ -31,9 +32,9 @@ SCHEMA: Mapping[str, Any] = list_of(
 FORM = """\
 - "facts": up to {facts} facts that later chapters must not contradict, in the order of the text. Each has "kind" (one \
 of the words below), "subject" (the person or thing that it is about; always by the same name), "value" (what is true \
-of the subject, in at most {value}) and "quote" (the passage of this chapter that says so, copied letter by letter, \
-{quote}). Note what happens in the story's present (in a memoir: in the life that it tells), not what is remembered, \
-told about an earlier time, dreamed, planned or only believed. The kinds:
+of the subject, in at most {value}) and "quote" (the passage of this chapter that says so, copied letter by letter \
+with its asterisks, {quote}). Note what happens in the story's present (in a memoir: in the life that it tells), not \
+what is remembered, told about an earlier time, dreamed, planned or only believed. The kinds:
   - "person" (age, looks, relation, work), "place", "object", "state" (an injury, a debt, a promise), "time", \
 "knowledge" (a term that was defined).
   - "acts": a named person does or says something, once for each person. "dies". "born": the value is the date. \
@@ -47,12 +48,25 @@ an event; the value is the earlier event that it follows from. Dates as YYYY, YY
   - "thread_opened": a question, plan or danger that the chapter leaves open; the value states it in full. \
 "thread_closed": the value is the number of a thread above that it settles."""
 
+FORM_OF_NON_FICTION = """\
+- "facts": up to {facts} facts that later chapters must not contradict, in the order of the text. Each has "kind" (one \
+of the words below), "subject" (the person or thing that it is about; always by the same name), "value" (what the \
+chapter says of the subject, in at most {value}) and "quote" (the passage of this chapter that says so, copied letter \
+by letter with its asterisks, {quote}). Note what the book itself says, not what somebody in it believes. The kinds:
+  - "knowledge": a term that was defined, a rule, a recommendation, a figure or a measure.
+  - "object": what the reader is to have or to use, with its size or form.
+  - "person": who they are, or what happened to them. "place".
+  - "born": a person; the value is the date. "on": an event and its date. Dates as YYYY, YYYY-MM or YYYY-MM-DD.
+  - "thread_opened": a question that the chapter leaves to a later one; the value states it in full. "thread_closed": \
+the value is the number of a thread above that it answers."""
 
-def form(lang: ProseLanguage) -> str:
+
+def form(book: Book) -> str:
     """The part of a prompt that asks for facts."""
-    return FORM.format(
+    lang, is_story = language(book.content_language), story_kind(book) != StoryKind.NON_FICTION
+    return (FORM if is_story else FORM_OF_NON_FICTION).format(
         facts=MAX_FACTS,
-        value=lang.length(MAX_VALUE_WORDS),
+        value=lang.length(MAX_VALUE_WORDS if is_story else MAX_VALUE_WORDS_OF_NON_FICTION),
         quote=lang.between(MIN_QUOTE_WORDS, MAX_QUOTE_WORDS),
     )
 

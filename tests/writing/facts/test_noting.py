@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from bookgen.models import Fact, FactEvent, FactKind
 from bookgen.writing.facts.noting import FORM, KIND_OF, KINDS, MAX_FACTS, form, read_facts
-from bookgen.writing.language import NAMES, language
+from bookgen.writing.language import NAMES
 from bookgen.writing.structured import Malformed
+from tests.writing.scripted import a_book
 
 CHAPTER = "Ada was fifty-eight. She left Trieste on the night train.\n\nBruno said: “I know who wrote it.”"
 ADA = {"kind": "person", "subject": "Ada", "value": "fifty-eight", "quote": "Ada was fifty-eight"}
@@ -74,5 +76,14 @@ def test_a_reply_without_a_list_of_facts_is_malformed() -> None:
 def test_the_form_lists_every_kind_and_uses_the_units_of_its_language() -> None:
     assert [kind for kind in KINDS if f'"{kind}"' not in FORM] == []
     assert set(KIND_OF) == set(FactEvent)
-    assert all(json.dumps(form(language(code))) for code in NAMES)
-    assert "characters" in form(language("zh"))
+    assert all(json.dumps(form(a_book(content_language=code))) for code in NAMES)
+    assert "characters" in form(a_book(content_language="zh"))
+
+
+def test_a_non_fiction_book_is_asked_for_what_it_says_and_not_for_what_happens_in_a_story() -> None:
+    asked = form(a_book(genre="Travel guide"))
+
+    named = set(re.findall(r'"([a-z_]+)"', asked)) - {"facts", "kind", "subject", "value", "quote"}
+    assert named == {"knowledge", "object", "person", "place", "born", "on", "thread_opened", "thread_closed"}
+    assert named < set(KINDS)
+    assert '"dies"' in form(a_book(genre="Novel"))
