@@ -19,6 +19,11 @@ _GERSHAYIM = re.compile('(?<=[א-ת])"(?=[א-ת](?![א-ת]))')  # before the las
 _GERESH = re.compile("(?<=[א-ת])'(?=[א-ת])")
 _FRENCH_HIGH = re.compile(r"(?<=[^\s\x00:;!?]) ?([;!?]+)(?=\s|\x00|$|[»”)])")
 _FRENCH_COLON = re.compile(r"(?<=[^\s\x00:/]) ?(:)(?=\s|\x00|$)")
+# A number stays on the line of its unit.
+_UNIT = re.compile(
+    r"(?<=[\d½¼¾⅓⅔⅛]) (?=(?:[mcdk]?m[²³]?|[mk]?g|t|[mcd]?l|[mk]?[VWA]|[kMG]?Hz|[kMGT]?B|k?cal|°[CF]?|%|Ω|h|min|ft|lb"
+    r"|oz)(?!\w))"
+)
 
 
 def polisher(language: Locale) -> Callable[[str], str]:
@@ -29,6 +34,7 @@ def polisher(language: Locale) -> Callable[[str], str]:
             text = _ELLIPSIS.sub("…", text)
         if "--" in text:
             text = _DASHES.sub(lambda found: _dash(found, language.dash), text)
+        text = _UNIT.sub(_NBSP, text)
         if '"' in text or "'" in text:
             if language.code == "he":
                 text = _GERESH.sub("׳", _GERSHAYIM.sub("״", text))

@@ -38,6 +38,12 @@ def lines(layout: Layout) -> Iterator[tuple[Page, str]]:
             yield from ((page, mark.line.text) for _, mark in body(page))
 
 
+def foot(layout: Layout) -> float:
+    """How far the last line of the first page is above the edge of the paper, in points."""
+    page = next(page for page in layout.pages if page.kind == "chapter")
+    return min(height for height, _ in body(page))
+
+
 def chapter(book: Rendered) -> str:
     """The chapter of the EPUB without its page markers."""
     return re.sub("<span[^>]*></span>", "", text_of(book.epub, "EPUB/chapter001.xhtml"))
@@ -122,11 +128,23 @@ def test_every_line_in_a_book_of_poems_is_a_line_of_its_own(make: Make) -> None:
 
 @pytest.mark.parametrize("filler", range(0, 30, 3))
 def test_a_small_table_stays_on_one_page_with_its_introduction(filler: int, make: Make) -> None:
-    table = "\n".join([HEAD, *(ROW.format(f"day{each}") for each in range(12))])
+    table = "\n".join([HEAD, *(ROW.format(f"day{each}") for each in range(6))])
     text = "\n\n".join(["Quiet."] * filler + ["It goes so:", table, SENTENCE * 20])
     layout = render(make(text), ExportSettings(font_size=11.0)).layout
 
     assert len({page.label for page, said in lines(layout) if said.startswith(("day", "Day", "It goes so"))}) == 1
+
+
+@pytest.mark.parametrize("filler", range(0, 30, 3))
+def test_a_larger_table_is_divided_rather_than_leave_a_third_of_a_page_empty(filler: int, make: Make) -> None:
+    table = "\n".join([HEAD, *(ROW.format(f"day{each}") for each in range(12))])
+    text = "\n\n".join(["Quiet."] * filler + ["It goes so:", table, SENTENCE * 20])
+    full, layout = (render(make(each), ExportSettings(font_size=11.0)).layout for each in ("Quiet.\n\n" * 99, text))
+
+    first = next(page for page in layout.pages if page.kind == "chapter")
+    days = sum(said.startswith("day") for page, said in lines(layout) if page is first)
+    assert days in (0, 12) or 3 <= days <= 9
+    assert foot(layout) - foot(full) < full.height / 4
 
 
 def test_a_long_table_repeats_its_header_on_every_page(make: Make) -> None:

@@ -18,6 +18,8 @@ from bookgen.render.typography import polisher
         ("en", "'Tis so, \"give 'em 'this'\"", "’Tis so, “give ’em ‘this’”"),
         ("en", "use --help -- always", "use --help—always"),
         ("en", "Wait... what", "Wait… what"),
+        ("en", "6 or 8 mm, ½ l, 230 V, 40 °C", "6 or 8\u00a0mm, ½\u00a0l, 230\u00a0V, 40\u00a0°C"),
+        ("en", "4 men, in 1990 he, 5 Vs", "4 men, in 1990 he, 5 Vs"),
         ("en", "He left -- at last", "He left—at last"),
         ("en", '5\'11" tall, 6" nails, 5\' 11"', "5′11″ tall, 6″ nails, 5′ 11″"),
         ("en", "45°30'15\" N, 51°30' W", "45°30′15″ N, 51°30′ W"),

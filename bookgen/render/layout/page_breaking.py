@@ -12,6 +12,7 @@ from bookgen.render.layout.rows import Row
 
 WIDOW, ORPHAN, STRANDED, UNEVEN = 900.0, 500.0, 1500.0, 90.0
 SHORT, THIN_END, CHANGED = 4.0, 30.0, 12.0
+DIVIDED = 540.0  # what ten empty lines cost
 DEFECT = 80.0  # if the pages cost more, re-setting paragraphs is tried
 _MAX_SHORT = 3
 _MIN_LAST = 4
@@ -144,13 +145,17 @@ class PageSearch:
                 end -= 1  # the same as the page that ends before the blank
                 continue
             short = room - self._used(start, end)
-            if end < count and short > _MAX_SHORT and any(not rows[page[2] - 1].keep for page in found):
+            if end < count and short > _MAX_SHORT and any(self._ends_well(page[2]) for page in found):
                 break  # a page that ends earlier is no better
             found.append((self._cost(start, end, short), start, end, self._seen_short(start, end, short), ()))
             if end >= count:
                 break
             end -= 1
         return found
+
+    def _ends_well(self, end: int) -> bool:
+        above = self._rows[end - 1]
+        return not above.keep and not above.together
 
     def _add_changed(self, found: list[_Page], start: int, fullest: int, room: int) -> None:
         """Add candidate pages that are full because a paragraph on them is a line longer or shorter."""
@@ -215,6 +220,8 @@ class PageSearch:
             cost += 2000.0
         if above.keep:
             cost += STRANDED
+        elif above.together:
+            cost += DIVIDED
         if not below.blank and not below.first:
             if above.first and not above.last:
                 cost += ORPHAN

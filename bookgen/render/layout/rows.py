@@ -69,7 +69,8 @@ Mark = TextMark | Rule | Image | Fill
 
 @dataclass(slots=True)
 class Row:
-    """A row. `first` and `last`: a paragraph begins or ends here. `keep`: the next row stays on the same page.
+    """A row. `first` and `last`: a paragraph begins or ends here. `keep`: the next row stays on the same page;
+    `together`: unless a third of the page would be empty.
 
     `loose`: a page may end after it however short it is. `block` and `word` identify the text that begins here, `notes`
     the notes it refers to. `head` is repeated above the row if a page starts with it. `anchor`: the link target here.
@@ -78,6 +79,7 @@ class Row:
     marks: list[Mark] = field(default_factory=list)
     units: int = 1
     keep: bool = False
+    together: bool = False
     loose: bool = False
     first: bool = True
     last: bool = True

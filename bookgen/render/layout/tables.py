@@ -17,7 +17,8 @@ _MAX_GUTTERS = 0.3  # of the line width, for all gutters together
 _LEAST = 6.0  # points
 _SAMPLE = 200  # rows read to choose the column widths
 _MAX_UNBROKEN = 6
-MAX_WHOLE_SHARE = 0.5  # of a page's lines; a table up to this height stays on one page
+MAX_WHOLE_SHARE = 0.5  # of a page's lines; a table up to this height stays on one page if it can
+LEAST_LINES = 3  # of a table that breaks, on each page
 _HEAD_OF_COLUMN = "/O/Table/Scope/Column"
 
 Notes = tuple[int, ...]
@@ -60,9 +61,10 @@ def table_rows(table: Table, setter: Setter, left: float, measure: float, elemen
     rows = head + rows
     if rows:
         rows[-1].marks.append(Rule(start, total, -geometry.lead * 0.3))
-    is_whole = len(rows) <= geometry.lines * MAX_WHOLE_SHARE
-    for row in rows[:-1] if is_whole else rows[-3:-1]:
+    for row in (*rows[len(head) : len(head) + LEAST_LINES - 1], *rows[-LEAST_LINES:-1]):
         row.keep = True
+    for row in rows[:-1]:
+        row.together = len(rows) <= geometry.lines * MAX_WHOLE_SHARE
     return rows
 
 
@@ -76,14 +78,14 @@ def _row(
     ]
     depth = max([1, *map(len, set_cells)])
     is_whole = depth <= _MAX_UNBROKEN
-    closer = max(0.0, setter.geometry.lead - setter.geometry.note_lead) * is_whole
+    # Lines within a row are closer together than two rows are, and the rows are equally far apart.
+    closer = max(0.0, setter.geometry.lead - setter.geometry.note_lead) * is_whole / max(depth - 1, 1)
     rows = [
         Row(first=index == 0, last=index == depth - 1, keep=index < depth - 1 and is_whole) for index in range(depth)
     ]
     for set_lines in set_cells:
         sunk = (depth - len(set_lines)) * (role == "TH")  # head cells are aligned at the bottom, others at the top
         for index, (mark, notes) in enumerate(set_lines, sunk):
-            # Lines within a row are closer together than two rows are.
             mark.dy = closer * (index - (depth - 1) * (role == "TH"))
             rows[index].marks.append(mark)
             rows[index].notes += notes
