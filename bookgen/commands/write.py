@@ -41,7 +41,7 @@ FIELDS = {  # the book's field that each option sets
     "trim": "trim_size",
 }
 OPTIONS = {field: f"--{option}" for option, field in FIELDS.items()}
-BLURB_LOOK_SECONDS, MAX_BLURB_LOOKS = 0.5, 120
+BLURB_LOOK_SECONDS, MAX_BLURB_LOOKS = 0.5, 360
 MAX_SHOWN_CHARACTERS = 40  # of an option's value in a message
 
 
