@@ -55,9 +55,9 @@ MOODS = {
 
 MOTIFS = (
     "anchor", "apple", "bell", "bird", "boat", "book", "bottle", "bridge", "candle", "clock", "compass", "crown", "cup",
-    "dam", "door", "feather", "fish", "flame", "flower", "gear", "heart", "hourglass", "house", "key", "knife",
-    "lantern", "letter", "lighthouse", "loaf", "moon", "mountain", "pencil", "scales", "star", "sun", "sword", "tree",
-    "umbrella", "wave",
+    "dam", "door", "feather", "fish", "flame", "flower", "gear", "hammer", "heart", "hourglass", "house", "key",
+    "knife", "lantern", "letter", "lighthouse", "loaf", "moon", "mountain", "pencil", "scales", "star", "sun", "sword",
+    "tree", "umbrella", "wave",
 )  # fmt: skip
 
 

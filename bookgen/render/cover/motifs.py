@@ -225,6 +225,13 @@ def gear(brush: Brush, of: Tones) -> None:
     brush.circle(0, 0, 10, of.ground)
 
 
+def hammer(brush: Brush, of: Tones) -> None:
+    turned = brush.at(0, 0, turn=-0.6)
+    _bar(turned, -5, -50, 5, 30, of.second)
+    _bar(turned, -24, 20, 16, 42, of.main)
+    turned.polygon(((10, 20), (16, 22), (40, 34), (38, 40), (16, 42), (10, 42)), of.main)
+
+
 def heart(brush: Brush, of: Tones) -> None:
     brush.shape((0, -42), [((-14, -24), (-46, -8), (-44, 16)), ((-42, 44), (-8, 46), (0, 20)),
                            ((8, 46), (42, 44), (44, 16)), ((46, -8), (14, -24), (0, -42))], of.main)  # fmt: skip
@@ -386,7 +393,7 @@ DRAW: Mapping[str, Callable[[Brush, Tones], None]] = {
     draw.__name__: draw
     for draw in (
         anchor, apple, bell, bird, boat, book, bottle, bridge, candle, clock, compass, crown, cup, dam, door, feather,
-        fish, flame, flower, gear, heart, hourglass, house, key, knife, lantern, letter, lighthouse, loaf, moon,
-        mountain, pencil, scales, star, sun, sword, tree, umbrella, wave,
+        fish, flame, flower, gear, hammer, heart, hourglass, house, key, knife, lantern, letter, lighthouse, loaf,
+        moon, mountain, pencil, scales, star, sun, sword, tree, umbrella, wave,
     )
 }  # fmt: skip
