@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.attempt import CallFailed, FailureKind
@@ -42,12 +43,15 @@ async def test_an_error_names_the_call_and_says_whether_to_retry(server, make) -
     server.script(fault("status", status=500, times=9))
     model = steady(make(server))
 
-    with pytest.raises(UpstreamAIError) as error:
+    with capture_logs() as logs, pytest.raises(UpstreamAIError) as error:
         await model.complete(chapter_request())
 
     assert error.value.stage == "chapter"
     assert error.value.chapter_number == 3
     assert error.value.retryable
+    said = [line["to_do"] for line in logs if line["event"] == "model_call_failed"]
+    assert said
+    assert all(said)
     await model.close()
 
 
