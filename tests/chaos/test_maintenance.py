@@ -19,7 +19,7 @@ from bookgen.store.postgres.embedded import EmbeddedPostgres
 from tests.chaos.calls import HeardCalls
 from tests.chaos.maintenance import BOOKS, PASSPHRASE, DataFolder, Killer
 from tests.chaos.traffic import Traffic
-from tests.chaos.world import World
+from tests.chaos.world import WILL_SURVIVE, World
 from tests.store.postgres.servers import OLDER, copied, needs_an_older
 from tests.store.test_released_schemas import OF_ADA, SCHEMAS
 
@@ -29,8 +29,6 @@ CUT_OFF = """
     SELECT count(pg_terminate_backend(pid)) > 0 FROM pg_stat_activity
      WHERE datname = current_database() AND query ~ '^(COPY|LOCK TABLE) '
 """
-# A run survives two deaths in a row of the process that writes it. The third comes once the run has made progress.
-WILL_SURVIVE = "SELECT NOT EXISTS (SELECT FROM run WHERE status = 'running' AND crash_count >= 2)"
 
 
 async def test_kills_during_backups_leave_no_half_file_and_books_go_on(

@@ -11,7 +11,7 @@ import pytest
 from tests.chaos.calls import HeardCalls
 from tests.chaos.process import Process
 from tests.chaos.traffic import Traffic
-from tests.chaos.world import World
+from tests.chaos.world import WILL_SURVIVE, World
 
 FLIGHTS = 50
 # More than the target, because an account whose slot was just freed has nothing in flight until its next book starts.
@@ -37,6 +37,7 @@ async def test_random_kills_lose_nothing(world: World, dice: random.Random, prov
     starting = 0
     for _ in range(kills):
         await live(process, dice)
+        await world.until(WILL_SURVIVE, seconds=600)
         starting += not process.url
         await world.kill(process)
         await traffic.after_kill()

@@ -27,6 +27,8 @@ from tests.fakes.model_server import ModelServer
 SECRET = f"a secret key {CANARY} that is long enough for every token of these tests"
 GOOD_ANSWERS = ("", "wait", "hold")
 UNLIMITED = "1000000/minute"
+# A run survives two deaths in a row of the process that writes it. The third comes once the run has made progress.
+WILL_SURVIVE = "SELECT NOT EXISTS (SELECT FROM run WHERE status = 'running' AND crash_count >= 2)"
 _names = itertools.count(1)
 
 

@@ -24,7 +24,7 @@ class _Kind(type):
 class Jumping(_datetime, metaclass=_Kind):
     @classmethod
     def now(cls, tz: datetime.tzinfo | None = None) -> datetime.datetime:
-        return _datetime.now(tz) + datetime.timedelta(seconds=_off())
+        return super().now(tz) + datetime.timedelta(seconds=_off())
 
     @classmethod
     def utcnow(cls) -> datetime.datetime:
