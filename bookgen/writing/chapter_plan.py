@@ -31,9 +31,10 @@ off that was not set up.
 - last_image: the thing seen or done that it ends on; no moral, no summary."""
 STEPS = """\
 - question: the reader's question that it answers.
-- steps: how it answers the question, in order, each in a few words. What makes something safe comes before it is done.
+- steps: how it answers the question, in order, each in a few words. In instructions, what makes a step safe \
+comes before it.
 - examples: what it uses to illustrate the answer.
-- outcome: what the reader knows or can do afterwards."""
+- outcome: what the reader knows, understands or can do afterwards."""
 VERSE = """\
 - sets_up and pays_off: the images in it that a later chapter returns to, and the earlier images that it returns to, \
 each in a few words.

@@ -261,6 +261,6 @@ def open_threads(digests: Sequence[Digest]) -> list[str]:
 
 def extract(chapter_number: int, content: str) -> Digest:
     """A chapter's first and last sentences, used when no model can sum it up."""
-    lines = sentences.split(content)
+    lines = sentences.split(sentences.without_notes(content))
     picked = lines if len(lines) <= 6 else [*lines[:3], "…", *lines[-3:]]
     return Digest(chapter_number, content_hash(content), clip(" ".join(picked), 160))

@@ -119,7 +119,7 @@ def passage(chapters: Sequence[Chapter], named: Sequence[str]) -> str:
         for at, block in enumerate(blocks):
             if (
                 at in plain
-                or block.startswith(("#", "**"))
+                or block.startswith(("#", "**", "[^"))
                 or not_prose.has_speech(block)
                 or count_words(block) < MIN_PASSAGE_WORDS
             ):

@@ -38,12 +38,11 @@ _EXPLAINING = """\
 - Concrete before abstract: particular things, acts and words instead of summaries of them. Vary how sentences and \
 paragraphs begin. Steps, warnings and tables have one form throughout the book. Do not fall back on stock phrases, \
 rhetorical triplets or "not X but Y".
-- Say a thing once, and name its chapter where the reader needs it again. Only a warning is repeated wherever the \
-danger is.
+- Say a thing once. Where the reader needs it again, recall it in a few words or name its chapter.
 - Instructions, where the book gives any, are in the order in which they are carried out, one action a step. A warning \
-stands before the step that it is about, and says when to stop and whom to ask. If the plan has steps in an order that \
-is wrong or unsafe, use the right one.
-- What is settled stays settled: terms, names, units, figures, recommendations."""
+stands before the step that it is about, says when to stop and whom to ask, and is repeated wherever the danger is.
+- What is settled stays settled: terms, names, units, figures, recommendations. Only where the plan has a fact that is \
+wrong, or an order that is wrong or unsafe, use the right one."""
 
 BRIEF_CRAFT = """\
 You are a professional author. You write the book that is described below, in {language}, one stretch at a time.
@@ -58,10 +57,12 @@ _FICTION = (
     "Stay in the point of view and tense of the book's voice. Dialogue sounds like these people and no others."
 )
 _NON_FICTION = (
-    "This is non-fiction. Each chapter answers a question that its reader has: explain in order, with examples that "
-    "can be tried, and say where something is uncertain or differs from country to country. Give measures and figures "
-    "that are generally known. Invent no sources, studies, statistics or words of real people. A case that you make up "
-    "is told as an example, not as the author's memory, unless the book's data asks for such stories."
+    "This is non-fiction. Each chapter answers a question that its reader has: explain or tell in order, with "
+    "examples. Say what is certain, what is inferred and what is only supposed, and where it differs from place to "
+    "place. Give measures and figures that are generally known. Quote only what you know word for word, and say from "
+    "which work; tell all else in your own words. Invent no sources, studies, statistics, scenes or words of real "
+    "people. A case that you make up is told as an example, not as the author's memory, unless the book's data asks "
+    "for such stories."
 )
 _CHILDREN = (
     "This is a children's book. Few characters, clear feelings, events that can be pictured; rhythm that is good to "
@@ -80,8 +81,8 @@ _MEMOIR = (
 _UNDECIDED = (
     "The book's genre and idea say whether it is fiction. Fiction: scenes carry it, in which someone wants something, "
     "something is in the way and something changes; stay in the point of view and tense of the book's voice. "
-    "Non-fiction: explain in order, with examples that can be tried, and invent no sources, studies, statistics or "
-    "words of real people."
+    "Non-fiction: explain or tell in order, with examples, and invent no sources, studies, statistics or words of real "
+    "people."
 )
 
 # Genres of prose in which repetition is a device.
@@ -93,9 +94,10 @@ _PARAGRAPHS = "paragraphs separated by an empty line, *emphasis* where it is nee
 _SCENES = "a break between scenes is a line with *** alone."
 _PLAIN = f"{_PARAGRAPHS} and no headings; each line of a song or an address on a line of its own; {_SCENES}"
 _ADVICE = (
-    f"{_PARAGRAPHS} and `##` headings where the subject changes. Steps are a numbered list, and what readers look up "
-    "is a table; other lists only where they help. A letter or a longer quotation has `> ` before each line. Each line "
-    "of an address is on a line of its own. A footnote is `[^1]`, with its text at the end of the chapter."
+    f"{_PARAGRAPHS} and `##` headings where the subject changes, few of them in a book that is read from beginning to "
+    "end. Steps that the reader carries out are a numbered list, and what readers look up is a table; other lists only "
+    "where they help. A letter or a longer quotation has `> ` before each line. Each line of an address is on a line "
+    "of its own. A footnote is `[^1]`, with its text at the end of the chapter; each chapter begins with 1."
 )
 _EITHER = f"{_PARAGRAPHS} and headings (`##`) only in non-fiction; in fiction {_SCENES}"
 _STANZAS = (

@@ -266,7 +266,7 @@ def _tail(draft: WorkingDraft) -> str:
     before = draft.material.written_before(draft.chapter.chapter_number)
     if not before:
         return ""
-    content = before[-1].content.rstrip()
+    content = sentences.without_notes(before[-1].content).rstrip()
     start, most = len(content), min(TAIL_WORDS, draft.window // 40)
     for sentence in sentences.backwards(content):
         found = content.rfind(sentence, 0, start)

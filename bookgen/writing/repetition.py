@@ -240,7 +240,7 @@ def to_avoid(earlier: Sequence[str]) -> list[str]:
                 whole, _ = _hashes(sentence)
                 if whole is not None and whole in worn:
                     texts.setdefault(whole, sentence)
-    recent = earlier[-5:]
+    recent = [sentences.without_notes(content) for content in earlier[-5:]]
     edges = [sentences.first(content) for content in recent] + [sentences.last(content) for content in recent]
     most_worn = sorted(texts, key=lambda key: -seen[key])[:MAX_AVOIDED]
     return list(dict.fromkeys([texts[key] for key in most_worn] + [edge for edge in edges if edge]))

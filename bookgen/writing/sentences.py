@@ -29,6 +29,7 @@ _UNSPACED_THAI = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff]")
 _CLAUSE_SPACE = re.compile(r"(?<=[\u0e01-\u0eff\u1780-\u17ff\"”’)])(?=\s)|(?<=[\u0e01-\u0eff\u1780-\u17ff\"”’)])$")
 PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _ENDLESS_LINE = re.compile(r"\s*(?:[-*+]\s|\d+[.)]\s|[|>]|```|\*\*\*\s*$|---\s*$|\* \* \*\s*$)")
+_NOTE = re.compile(r"(?:\A|\n[ \t]*\n)\s*\[\^[^\]\n]{1,200}\]:[^\n]*(?:\n(?![ \t]*\n)[^\n]*)*")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 
 
@@ -79,6 +80,11 @@ def backwards(text: str) -> Iterator[str]:
     """The sentences of `split` from last to first, read lazily."""
     for paragraph in reversed(PARAGRAPH.split(text)):
         yield from reversed(_of_paragraph(paragraph))
+
+
+def without_notes(text: str) -> str:
+    """The text without the paragraphs that define its footnotes. They stand at its end but do not end it."""
+    return _NOTE.sub("", text)
 
 
 def first(text: str) -> str:

@@ -29,9 +29,10 @@ async def test_a_chapter_prompt_has_exactly_one_word_count():
     [
         ("- Take the **long** bit. It is thin.\n- Stop at 30 mm.\n- " + "Go on as before. " * 50, "- Go on as before."),
         ("“It is late. " + "Go now. " * 100 + "He is here.”\n\nShe left.", "“It is late."),
+        ("It ends here. " * 70 + "\n\n[^1]: A note.\n[^b]: Another\n    of two lines.", "It ends here."),
         ("A first sentence. " + "Nobody spoke to him. " * 400, "Nobody spoke to him."),
     ],
-    ids=["an item of a list", "a speech", "a long paragraph"],
+    ids=["an item of a list", "a speech", "before its notes", "a long paragraph"],
 )
 async def test_the_end_of_the_chapter_before_begins_with_a_paragraph_unless_that_is_long(last, shown):
     material = written(3, upto=2)
@@ -41,6 +42,7 @@ async def test_the_end_of_the_chapter_before_begins_with_a_paragraph_unless_that
     await write_chapter(replace(material, chapters=(*earlier, material.chapters[2])), 3, steps)
 
     asked = steps.of_stage("chapter")[0].messages[-1].text
+    assert "note" not in asked
     end = asked.partition("ends with these words")[2].partition("<book_data>\n")[2]
     assert end.startswith(shown)
     assert "First." not in end
