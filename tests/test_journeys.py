@@ -330,7 +330,7 @@ async def test_a_model_failure_is_reported_with_a_remedy(tmp_path: Path, dsn: st
 
     assert code == 1
     assert complained == "bookgen: The model provider does not accept this server's key.\n"
-    assert said.splitlines()[1:] == [
+    assert said.splitlines()[2:] == [
         f"anthropic:claude-sonnet-5-5 at {models.anthropic_url}: The model provider does not accept this server's key: "
         "invalid x-api-key. Correct ANTHROPIC_API_KEY."
     ]

@@ -163,7 +163,9 @@ def told(plan: Mapping[str, Any]) -> str:
     for number, scene in enumerate(plan.get("scenes", ()), 1):
         said = "; ".join(f"{name}: {scene[name].rstrip('.;')}" for name in SCENE_FIELDS if scene.get(name))
         lines.append(f"Scene {number}. {said}.")
-    for name, title in (("steps", "Steps"), ("examples", "Examples"), ("sets_up", "Sets up"), ("pays_off", "Pays off")):
+    if plan.get("steps"):
+        lines += ["Steps:", *(f"{number}. {step}" for number, step in enumerate(plan["steps"], 1))]
+    for name, title in (("examples", "Examples"), ("sets_up", "Sets up"), ("pays_off", "Pays off")):
         if plan.get(name):
             lines.append(f"{title}: " + "; ".join(each.rstrip(".;") for each in plan[name]) + ".")
     for name, title in (("outcome", "Outcome"), ("last_image", "Ends on")):

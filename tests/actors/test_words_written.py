@@ -75,8 +75,8 @@ async def writer(database: Database, slow: Slow) -> AsyncIterator[Supervisor]:
 async def book(shelf: Shelf) -> tuple[int, int]:
     """An account and its book of two chapters, each written in several calls."""
     account, book = await shelf.outlined(chapters=2)
-    await shelf.pool.execute("UPDATE book SET target_word_count = 24000")
-    await shelf.pool.execute("UPDATE chapter SET target_word_count = 12000")
+    await shelf.pool.execute("UPDATE book SET target_word_count = 32000")
+    await shelf.pool.execute("UPDATE chapter SET target_word_count = 16000")
     return account, book
 
 

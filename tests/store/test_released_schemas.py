@@ -2,7 +2,7 @@
 
 `schemas/` has a dump of each release, made by pg_dump 15 of a database in which Ada's book is half written: with the
 migrations up to 0041 for 0.1.0, up to 0045 for 0.2.0, up to 0051 for 0.3.0, up to 0054 for 0.4.0, and up to 0057
-for 0.6.0. 0.5.0 has the schema of 0.4.0, and 0.7.0 that of 0.6.0.
+for 0.6.0. 0.5.0 has the schema of 0.4.0, and 0.7.0 and 0.8.0 have that of 0.6.0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bookgen.store.migrate import migrate, pending
 
 SCHEMAS = Path(__file__).parent / "schemas"
 RELEASES = sorted(SCHEMAS.glob("*.sql"))
-SCHEMA_OF_THE_RELEASE_BEFORE = {"0.5.0", "0.7.0"}
+SCHEMA_OF_THE_RELEASE_BEFORE = {"0.5.0", "0.7.0", "0.8.0"}
 
 # The definition of the schema as text, without the order of columns.
 DESCRIPTION = """

@@ -48,16 +48,17 @@ async def test_the_end_of_the_chapter_before_begins_with_a_paragraph_unless_that
     assert "First." not in end
 
 
-async def test_a_plan_that_sets_nothing_up_does_not_speak_of_it():
+async def test_a_plan_lists_its_steps_and_speaks_of_set_ups_only_if_it_has_any():
     material = some_material(1)
-    plans = {"steps": ["Find the tap."]}, {"sets_up": ["the locked drawer"]}
+    plans = {"steps": ["Find the tap.", "Close it."]}, {"sets_up": ["the locked drawer"]}
     asked = []
     for plan in plans:
         steps = Scripted(obedient)
         await write_chapter(replace(material, chapters=(replace(material.chapters[0], plan=plan),)), 1, steps)
-        asked.append("What the plan sets up" in whole(steps.of_stage("chapter")[0]))
+        asked.append(whole(steps.of_stage("chapter")[0]))
 
-    assert asked == [False, True]
+    assert "Steps:\n1. Find the tap.\n2. Close it.\n" in asked[0]
+    assert ["What the plan sets up" in each for each in asked] == [False, True]
 
 
 async def test_the_note_prompt_separates_its_form_from_the_threads():
