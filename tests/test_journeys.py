@@ -23,7 +23,7 @@ from tests.fakes.model_server import ModelServer
 from tests.service import ServiceProcess, environment, run
 
 EXTENSIONS = [each.extension for each in FORMATS.values()]
-PASSWORD = f"correct horse {CANARY}"
+PASSWORD = f"Z{CANARY}"
 TEN_CHAPTERS = {
     "title": "The Salt Road",
     "description": f"A road of {CANARY}.",

@@ -23,7 +23,7 @@ from bookgen.store.database import Database
 from tests.canaries import CANARY, watch
 from tests.composition import composed
 
-PASSWORD = f"correct horse {CANARY}"
+PASSWORD = f"Z{CANARY}"  # quick to judge: it has no words
 API = "/api/v1"
 
 

@@ -20,7 +20,7 @@ from tests.http.conftest import pause
 from tests.http.spec_tables import ROWS
 from tests.service import ServiceProcess, run
 
-PASSWORD = f"correct horse {CANARY}"
+PASSWORD = f"Z{CANARY}"
 RATES = {f"BOOKGEN_RATE_{name}": "1000000/minute" for name in ("READ", "WRITE", "EXPENSIVE", "PUBLIC", "AUTH")}
 GOOGLE_TOKEN = f"ya29.{CANARY}"
 
