@@ -294,7 +294,7 @@ async def test_write_creates_its_own_account_on_a_server_with_open_registration(
         again = await run(tmp_path, *words, "--server", service.url)
 
     assert [(code, complained) for code, _, complained in (first, again)] == [(0, "")] * 2
-    assert "The author is Anonymous. Use --author to name another.\nGenerating the outline ..." in first[1]
+    assert "The author is Anonymous. Use --author to set another name.\nGenerating the outline ..." in first[1]
     assert "The book with this title is finished" in again[1]
 
 

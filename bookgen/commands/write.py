@@ -155,7 +155,7 @@ class Journey:
     async def _create(self) -> BookHandle:
         book = await self._client.books.create(self._options.title, **self._asked())
         if not self._options.author:
-            self._display.say(f"The author is {book.data['author_name']}. Use --author to name another.")
+            self._display.say(f"The author is {book.data['author_name']}. Use --author to set another name.")
         if book.data["font_warning"]:
             self._display.say(book.data["font_warning"])
         return book

@@ -26,6 +26,7 @@ from bookgen.models.books import (
 )
 from bookgen.models.story_kinds import (
     StoryKind as StoryKind,
+    is_non_fiction as is_non_fiction,
     is_verse as is_verse,
     story_kind as story_kind,
 )

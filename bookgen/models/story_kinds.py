@@ -53,6 +53,10 @@ def story_kind(book: Book) -> str:
     return named if isinstance(named, str) and named in {*StoryKind} else _kind_of(book.genre)
 
 
+def is_non_fiction(book: Book) -> bool:
+    return story_kind(book) == StoryKind.NON_FICTION
+
+
 def is_verse(book: Book) -> bool:
     """Whether every line break of the book's text is kept. Poems for children are verse too."""
     return story_kind(book) == StoryKind.VERSE or re.search(_OF_VERSE, book.genre, re.IGNORECASE) is not None

@@ -71,6 +71,12 @@ class CallFailed(Exception):
         self.cut = False
 
     @property
+    def log_to_do(self) -> str:
+        """What the log tells the operator to do."""
+        otherwise = "See `detail`." if self.failure in FINAL else "Nothing: the call is repeated."
+        return self.to_do or otherwise
+
+    @property
     def of_all_calls(self) -> bool:
         """Whether the provider refuses this server's key or credit, not just this call."""
         return self.failure is FailureKind.LOCKED_OUT and self.cure in (Cure.KEY, Cure.CREDIT)

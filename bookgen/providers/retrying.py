@@ -340,7 +340,7 @@ class RetryingModel(TextModel):
             message=str(failed),
             address=failed.address,
             detail=failed.detail,
-            to_do=failed.to_do or ("Read `detail`." if failed.failure in FINAL else "It is tried again by itself."),
+            to_do=failed.log_to_do,
         )
 
     def _error(self, request: TextRequest, failed: CallFailed, spent: Sequence[Spent]) -> UpstreamAIError:

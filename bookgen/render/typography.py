@@ -19,7 +19,7 @@ _GERSHAYIM = re.compile('(?<=[א-ת])"(?=[א-ת](?![א-ת]))')  # before the las
 _GERESH = re.compile("(?<=[א-ת])'(?=[א-ת])")
 _FRENCH_HIGH = re.compile(r"(?<=[^\s\x00:;!?]) ?([;!?]+)(?=\s|\x00|$|[»”)])")
 _FRENCH_COLON = re.compile(r"(?<=[^\s\x00:/]) ?(:)(?=\s|\x00|$)")
-# A number stays on the line of its unit.
+# A number and its unit stay on one line.
 _UNIT = re.compile(
     r"(?<=[\d½¼¾⅓⅔⅛]) (?=(?:[mcdk]?m[²³]?|[mk]?g|t|[mcd]?l|[mk]?[VWA]|[kMG]?Hz|[kMGT]?B|k?cal|°[CF]?|%|Ω|h|min|ft|lb"
     r"|oz)(?!\w))"

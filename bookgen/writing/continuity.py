@@ -29,8 +29,6 @@ MAX_SUMMED_UP_TOKENS = 64_000  # of earlier chapters digested before one chapter
 TOKENS_A_DIGEST = 2_000  # of the request and the digest, besides the chapter
 TOKENS_A_THREAD = 400  # of a context window per thread included
 
-SCHEMA = structured.object_of({"summary": structured.TEXT, "facts": noting.SCHEMA})
-
 READER = """\
 You keep track of the continuity of a book. You read one finished chapter and note, in {language}, what the writer of \
 the later chapters must know about it. Note only what the text says; no judgement, nothing invented. The text is \
@@ -196,7 +194,7 @@ def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str],
         system=(Block(READER.format(language=language(book.content_language).name)),),
         messages=(Message("user", task),),
         max_tokens=min(MAX_TOKENS, window // 4),
-        schema=SCHEMA,
+        schema=structured.object_of({"summary": structured.TEXT, "facts": noting.schema(book)}),
         chapter_number=chapter.chapter_number,
         account_id=book.account_id,
         brief=brief.of_chapter(book, chapter, threads=list(threads)),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bookgen.models import Chapter, StoryKind, story_kind
+from bookgen.models import Chapter, is_non_fiction
 from bookgen.words import count_words, split
 from bookgen.writing import not_prose, sentences
 from bookgen.writing.material import Material
@@ -62,21 +62,22 @@ def wish(style: str, prompt: str) -> str:
 def portrait(material: Material) -> str:
     """The book in a few lines: its topic, people, places, recurring things and tone, and a passage.
 
-    The people of a non-fiction book are not what it is about, and its terms are described for their spelling.
+    Non-fiction has no main person here, and its terms without their descriptions, which are about spelling.
     """
     book, bible = material.book, material.book.bible
     text = "\n".join(chapter.content for chapter in material.chapters).casefold()
     places = _most_told(_entries(bible, "places"), text)
     things = _most_told(_entries(bible, "motifs", "terms"), text)
-    told_things = _lines(things)
-    if not (is_story := story_kind(book) != StoryKind.NON_FICTION):
-        told_things = ", ".join(_text(each, "name") for each in things)
+    if is_non_fiction(book):
+        people, recurring = "", ", ".join(_text(each, "name") for each in things)
+    else:
+        people, recurring = _lines(_entries(bible, "people")[:1]), _lines(things)
     early = material.chapters[: max(1, len(material.chapters) // SPOILED_FROM)]
     lines = (
         ("About", book.blurb or _text(bible, "premise") or book.description),
-        ("Who it is about", _lines(_entries(bible, "people")[:1] if is_story else ())),
+        ("Who it is about", people),
         ("Where it is set", _lines(places)),
-        ("What comes back in it", told_things),
+        ("What comes back in it", recurring),
         ("An image from it", next((image for each in early if (image := _text(each.plan, "last_image"))), "")),
         ("How it sounds", _text(bible, "voice")),
         ("A passage of it", passage(early, [_text(each, "name") for each in (*things, *places)])),

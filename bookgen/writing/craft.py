@@ -41,8 +41,8 @@ rhetorical triplets or "not X but Y".
 - Say a thing once. Where the reader needs it again, recall it in a few words or name its chapter.
 - Instructions, where the book gives any, are in the order in which they are carried out, one action a step. A warning \
 stands before the step that it is about, says when to stop and whom to ask, and is repeated wherever the danger is.
-- What is settled stays settled: terms, names, units, figures, recommendations. Only where the plan has a fact that is \
-wrong, or an order that is wrong or unsafe, use the right one."""
+- What is settled stays settled: terms, names, units, figures, recommendations. If the plan has a wrong fact, or an \
+order that is wrong or unsafe, use the right one."""
 
 BRIEF_CRAFT = """\
 You are a professional author. You write the book that is described below, in {language}, one stretch at a time.

@@ -82,6 +82,12 @@ class ProseLanguage:
             return f"{words} words"
         return f"{self.characters(words)} characters"
 
+    def rough_length(self, words: int) -> str:
+        """`length`, rounded to two digits."""
+        number = self.characters(words) or words
+        unit: int = 10 ** max(len(str(number)) - 2, 0)
+        return f"{round(number / unit) * unit} {'words' if self.characters_per_word is None else 'characters'}"
+
     def between(self, least: int, most: int) -> str:
         if self.characters_per_word is None:
             return f"{least} to {most} words"

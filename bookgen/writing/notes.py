@@ -19,7 +19,8 @@ from bookgen.writing.view import is_read_alone, size
 
 MAX_NOTED = 8  # chapters noted during one chapter; if a pasted book has more, the next chapters note them
 PATIENCE_SECONDS = 60.0  # with a busy or absent provider
-SECONDS = 180.0  # how long a finished chapter waits for its notes; a slow model needs minutes, and paid for them
+# How long a finished chapter waits for these notes. A slow model needs minutes, and a cancelled call is paid for.
+SECONDS = 180.0
 
 
 def is_noted_later(draft: WorkingDraft, content: str) -> bool:

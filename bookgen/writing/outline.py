@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from bookgen.models import Book, StoryKind, story_kind
+from bookgen.models import Book, is_non_fiction, story_kind
 from bookgen.providers.text import Message, PromptTooLong, TextRequest
 from bookgen.writing import brief, chapter_plan, drawn_names, planning, structured
 from bookgen.writing.budget import spread
@@ -37,11 +37,11 @@ ENTRIES = """\
 relations, work, what they want.
 - places: those that the book returns to, each with what must never change.
 - terms: words and names that must always be spelt and used the same way."""
-ENTRIES_OF_NON_FICTION = """\
+NON_FICTION_ENTRIES = """\
 - people: those who are named, if any, each with what must never change.
 - places: those that the book returns to, if any, each with what must never change.
-- terms: words and names that must always be spelt and used the same way, and what the whole book keeps to, where it \
-matters: the country whose rules and customs it describes, the units, the form of steps, tables and warnings."""
+- terms: words and names that must always be spelt and used the same way. Where it matters, also the country whose \
+rules and customs the book describes, the units, and the form of steps, tables and warnings."""
 KIND = """
 - kind: fiction, non_fiction, memoir, verse or children, whichever it is."""
 
@@ -200,7 +200,7 @@ class _Plan:
             premises=drawn_names.premises(book) if form.premises else "",
             summaries=planning.summaries(book, self.window),
             total=lang.length(book.target_word_count),
-            entries=ENTRIES_OF_NON_FICTION if story_kind(book) == StoryKind.NON_FICTION else ENTRIES,
+            entries=NON_FICTION_ENTRIES if is_non_fiction(book) else ENTRIES,
             arcs=min(max(book.chapter_count // 5, 3), 8),
             kind=KIND if form.kind else "",
             chapters=planning.range_of(1, last),

@@ -113,7 +113,7 @@ def part_request(draft: WorkingDraft, part: budget.Part, task: Task) -> TextRequ
 def tighter_request(draft: WorkingDraft, part: budget.Part, request: TextRequest, stretch: str) -> TextRequest:
     """The request for a second, tighter version of the `stretch` that answered `request`."""
     lang = language(draft.book.content_language)
-    prompt = TIGHTER.format(part_length=lang.length(_rounded(part.ask)))
+    prompt = TIGHTER.format(part_length=lang.rough_length(part.ask))
     return replace(
         request, messages=(*request.messages, Message("assistant", stretch), Message("user", prompt, cache=True))
     )
@@ -122,7 +122,7 @@ def tighter_request(draft: WorkingDraft, part: budget.Part, request: TextRequest
 def _prompt(draft: WorkingDraft, part: budget.Part, task: Task) -> str:
     lang = language(draft.book.content_language)
     words = {
-        "part_length": lang.length(_rounded(part.ask)),
+        "part_length": lang.rough_length(part.ask),
         "position": _position(part),
         "this_part": "its last part" if part.is_last else f"part {part.number} of {part.count}",
     }
@@ -132,12 +132,6 @@ def _prompt(draft: WorkingDraft, part: budget.Part, task: Task) -> str:
         ask = WHOLE_CHAPTER if part.count == 1 else PART_OF_CHAPTER
         prompt = FIRST_PART.format(ask=ask.format(**words), **_first_part(draft))
     return prompt + (AGAIN.format(problem=draft.problem) if draft.problem else "")
-
-
-def _rounded(words: int) -> int:
-    """`words` to two digits, because nobody writes about 907 words."""
-    unit: int = 10 ** max(len(str(words)) - 2, 0)
-    return round(words / unit) * unit
 
 
 def _room(draft: WorkingDraft, part: budget.Part) -> int:
@@ -166,7 +160,7 @@ def _seed(chapter: Chapter) -> str:
 
 
 NEXT_CHAPTER = """\
-The chapter after it. Leave to it what it tells:
+The chapter after it. Do not tell its content here:
 {summary}"""
 LAST_CHAPTER = "The book ends with this chapter."
 THREADS = """\
@@ -207,12 +201,12 @@ def _first_part(draft: WorkingDraft) -> dict[str, object]:
     return {
         "which": "the book's only chapter" if count == 1 else f"chapter {number} of {count}",
         "summary": _task(chapter, draft.window // 8),
-        "plan": _planned(draft),
+        "plan": _plan(draft),
         "given": "\n\n".join(_given(draft)),
     }
 
 
-def _planned(draft: WorkingDraft) -> str:
+def _plan(draft: WorkingDraft) -> str:
     if not (plan := chapter_plan.told(draft.chapter.plan)):
         return ""
     set_up = SET_UP if draft.chapter.plan.get("sets_up") else ""
@@ -262,7 +256,7 @@ def _task(chapter: Chapter, most: int) -> str:
 
 
 def _tail(draft: WorkingDraft) -> str:
-    """The last words of the previous chapter, from the start of a paragraph or, in a long one, of a sentence."""
+    """The last words of the previous chapter, from the start of a line or, if that is long, of a sentence."""
     before = draft.material.written_before(draft.chapter.chapter_number)
     if not before:
         return ""
@@ -273,5 +267,5 @@ def _tail(draft: WorkingDraft) -> str:
         start = found if found >= 0 else start
         if count_words(content[start:]) >= most:
             break
-    paragraph = content.rfind("\n", 0, start) + 1
-    return content[paragraph if count_words(content[paragraph:]) <= 2 * most else start :]
+    line = content.rfind("\n", 0, start) + 1
+    return content[line if count_words(content[line:]) <= 2 * most else start :]

@@ -29,7 +29,7 @@ _UNSPACED_THAI = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff]")
 _CLAUSE_SPACE = re.compile(r"(?<=[\u0e01-\u0eff\u1780-\u17ff\"”’)])(?=\s)|(?<=[\u0e01-\u0eff\u1780-\u17ff\"”’)])$")
 PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _ENDLESS_LINE = re.compile(r"\s*(?:[-*+]\s|\d+[.)]\s|[|>]|```|\*\*\*\s*$|---\s*$|\* \* \*\s*$)")
-_NOTE = re.compile(r"(?:\A|\n[ \t]*\n)\s*\[\^[^\]\n]{1,200}\]:[^\n]*(?:\n(?![ \t]*\n)[^\n]*)*")
+_NOTE = re.compile(r"\s*\[\^[^\]\n]{1,200}\]:")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 
 
@@ -83,8 +83,8 @@ def backwards(text: str) -> Iterator[str]:
 
 
 def without_notes(text: str) -> str:
-    """The text without the paragraphs that define its footnotes. They stand at its end but do not end it."""
-    return _NOTE.sub("", text)
+    """The text without the paragraphs that define its footnotes. An empty line separates the others."""
+    return "\n\n".join(paragraph for paragraph in PARAGRAPH.split(text) if not _NOTE.match(paragraph))
 
 
 def first(text: str) -> str:

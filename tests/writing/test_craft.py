@@ -59,6 +59,8 @@ def test_the_prompt_names_the_language_and_uses_its_unit_of_length():
     assert "in German (de-AT)" in craft(a_book(content_language="de-AT"))
     assert language("zh").length(800) == "800 characters"
     assert language("en").length(800) == "800 words"
+    assert [language("en").rough_length(words) for words in (7, 388, 1080)] == ["7 words", "390 words", "1100 words"]
+    assert language("zh").rough_length(907) == "910 characters"
 
 
 def test_an_unknown_language_is_named_by_its_tag():

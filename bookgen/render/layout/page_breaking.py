@@ -12,7 +12,7 @@ from bookgen.render.layout.rows import Row
 
 WIDOW, ORPHAN, STRANDED, UNEVEN = 900.0, 500.0, 1500.0, 90.0
 SHORT, THIN_END, CHANGED = 4.0, 30.0, 12.0
-DIVIDED = 540.0  # what ten empty lines cost
+DIVIDED = 540.0  # as much as ten empty lines
 DEFECT = 80.0  # if the pages cost more, re-setting paragraphs is tried
 _MAX_SHORT = 3
 _MIN_LAST = 4

@@ -69,8 +69,8 @@ Mark = TextMark | Rule | Image | Fill
 
 @dataclass(slots=True)
 class Row:
-    """A row. `first` and `last`: a paragraph begins or ends here. `keep`: the next row stays on the same page;
-    `together`: unless a third of the page would be empty.
+    """A row. `first` and `last`: a paragraph begins or ends here. `keep`: the next row stays on the same page.
+    `together`: the same, unless a third of the page would stay empty.
 
     `loose`: a page may end after it however short it is. `block` and `word` identify the text that begins here, `notes`
     the notes it refers to. `head` is repeated above the row if a page starts with it. `anchor`: the link target here.

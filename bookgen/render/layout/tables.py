@@ -17,8 +17,8 @@ _MAX_GUTTERS = 0.3  # of the line width, for all gutters together
 _LEAST = 6.0  # points
 _SAMPLE = 200  # rows read to choose the column widths
 _MAX_UNBROKEN = 6
-MAX_WHOLE_SHARE = 0.5  # of a page's lines; a table up to this height stays on one page if it can
-LEAST_LINES = 3  # of a table that breaks, on each page
+MAX_WHOLE_SHARE = 0.5  # of a page's lines; a table up to this height is divided only to fill a page
+MIN_LINES = 3  # of a divided table, on each page
 _HEAD_OF_COLUMN = "/O/Table/Scope/Column"
 
 Notes = tuple[int, ...]
@@ -61,7 +61,7 @@ def table_rows(table: Table, setter: Setter, left: float, measure: float, elemen
     rows = head + rows
     if rows:
         rows[-1].marks.append(Rule(start, total, -geometry.lead * 0.3))
-    for row in (*rows[len(head) : len(head) + LEAST_LINES - 1], *rows[-LEAST_LINES:-1]):
+    for row in (*rows[len(head) : len(head) + MIN_LINES - 1], *rows[-MIN_LINES:-1]):
         row.keep = True
     for row in rows[:-1]:
         row.together = len(rows) <= geometry.lines * MAX_WHOLE_SHARE

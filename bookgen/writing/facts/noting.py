@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bookgen.models import MAX_FACT_CHARACTERS, Book, Fact, FactEvent, FactKind, StoryKind, story_kind
+from bookgen.models import MAX_FACT_CHARACTERS, Book, Fact, FactEvent, FactKind, is_non_fiction
 from bookgen.writing.language import language
 from bookgen.writing.printable import printable
 from bookgen.writing.review.quotes import find_quote
@@ -13,7 +13,7 @@ from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
 
 MAX_FACTS = 16  # of a chapter, its threads included
 MAX_VALUE_WORDS, MIN_QUOTE_WORDS, MAX_QUOTE_WORDS = 12, 3, 14
-MAX_VALUE_WORDS_OF_NON_FICTION = 24  # a rule with its condition, or what belongs to a list
+MAX_NON_FICTION_VALUE_WORDS = 24  # enough for a rule with its condition
 MIN_QUOTE_CHARACTERS = 4
 
 KIND_OF: Mapping[FactEvent, FactKind] = {
@@ -24,10 +24,7 @@ KIND_OF: Mapping[FactEvent, FactKind] = {
     **dict.fromkeys((FactEvent.LEARNS, FactEvent.KNOWS), FactKind.KNOWLEDGE),
 }
 KINDS = (*map(str, FactKind), *map(str, FactEvent))
-
-SCHEMA: Mapping[str, Any] = list_of(
-    object_of({"kind": {**TEXT, "enum": list(KINDS)}, **dict.fromkeys(("subject", "value", "quote"), TEXT)})
-)
+NON_FICTION_KINDS = ("knowledge", "object", "person", "place", "born", "on", "thread_opened", "thread_closed")
 
 FORM = """\
 - "facts": up to {facts} facts that later chapters must not contradict, in the order of the text. Each has "kind" (one \
@@ -48,7 +45,7 @@ an event; the value is the earlier event that it follows from. Dates as YYYY, YY
   - "thread_opened": a question, plan or danger that the chapter leaves open; the value states it in full. \
 "thread_closed": the value is the number of a thread above that it settles."""
 
-FORM_OF_NON_FICTION = """\
+NON_FICTION_FORM = """\
 - "facts": up to {facts} facts that later chapters must not contradict, in the order of the text. Each has "kind" (one \
 of the words below), "subject" (the person or thing that it is about; always by the same name), "value" (what the \
 chapter says of the subject, in at most {value}) and "quote" (the passage of this chapter that says so, copied letter \
@@ -63,11 +60,20 @@ the value is the number of a thread above that it answers."""
 
 def form(book: Book) -> str:
     """The part of a prompt that asks for facts."""
-    lang, is_story = language(book.content_language), story_kind(book) != StoryKind.NON_FICTION
-    return (FORM if is_story else FORM_OF_NON_FICTION).format(
+    lang = language(book.content_language)
+    text, value = (NON_FICTION_FORM, MAX_NON_FICTION_VALUE_WORDS) if is_non_fiction(book) else (FORM, MAX_VALUE_WORDS)
+    return text.format(
         facts=MAX_FACTS,
-        value=lang.length(MAX_VALUE_WORDS if is_story else MAX_VALUE_WORDS_OF_NON_FICTION),
+        value=lang.length(value),
         quote=lang.between(MIN_QUOTE_WORDS, MAX_QUOTE_WORDS),
+    )
+
+
+def schema(book: Book) -> Mapping[str, Any]:
+    """The JSON schema of the facts."""
+    kinds = NON_FICTION_KINDS if is_non_fiction(book) else KINDS
+    return list_of(
+        object_of({"kind": {**TEXT, "enum": [*kinds]}, **dict.fromkeys(("subject", "value", "quote"), TEXT)})
     )
 
 
