@@ -55,6 +55,11 @@ async def test_an_error_names_the_call_and_says_whether_to_retry(server, make) -
     await model.close()
 
 
+@pytest.mark.parametrize("kind", FailureKind)
+def test_a_failure_without_a_cure_still_says_what_to_do(kind: FailureKind) -> None:
+    assert CallFailed("failed", kind).log_to_do
+
+
 @ANY
 async def test_a_busy_provider_does_not_use_up_tries(server, make) -> None:
     server.script(fault("status", status=429, retry_after=0.02, times=5))

@@ -135,6 +135,16 @@ def test_a_small_table_stays_on_one_page_with_its_introduction(filler: int, make
     assert len({page.label for page, said in lines(layout) if said.startswith(("day", "Day", "It goes so"))}) == 1
 
 
+def test_the_rows_of_a_table_are_equally_far_apart(make: Make) -> None:
+    table = "| A | B |\n|---|---|\n| one<br>two | x |\n| three<br>four<br>five | y |\n| six | z |"
+    layout = render(make(table)).layout
+
+    page = next(page for page in layout.pages if page.kind == "chapter")
+    at = {mark.line.text: height for height, mark in body(page)}
+    assert at["two"] - at["three"] == pytest.approx(at["five"] - at["six"])
+    assert at["two"] - at["three"] > at["one"] - at["two"]
+
+
 @pytest.mark.parametrize("filler", range(0, 30, 3))
 def test_a_larger_table_is_divided_rather_than_leave_a_third_of_a_page_empty(filler: int, make: Make) -> None:
     table = "\n".join([HEAD, *(ROW.format(f"day{each}") for each in range(12))])
