@@ -398,7 +398,7 @@ def replaced(content: str, kept: list[PassageEdit]) -> str:
     return content
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(edits=edits_of_a_chapter)
 async def test_for_any_answers_only_kept_edits_change_the_text(edits):
     book, findings = NAME_DAY, [finding("repetition"), finding("explained"), finding("contradiction")]
