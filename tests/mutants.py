@@ -1,6 +1,7 @@
 """Mutation testing of the security-relevant files: changes one place at a time and lists changes that no test notices.
 
     python -m tests.mutants [--mutants 300] [--seed 1] [--only accounts] [--tests accounts] [--keep out/mutants]
+    python -m tests.mutants --mutants 1000 --operators "_(Gt_GtE|GtE_Gt|Lt_LtE|LtE_Lt)$"  # every bound, off by one
 
 cosmic-ray makes the changes. A change lives in a process that is forked for it with the large packages loaded, and
 runs the tests that reach the changed lines, the quickest first, until one fails; all share one database server and
@@ -20,6 +21,7 @@ import importlib.machinery
 import importlib.util
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -357,6 +359,7 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="files with this in their names")
+    parser.add_argument("--operators", default="", help="a pattern for the names of cosmic-ray's operators")
     parser.add_argument("--tests", default="", help="tests with this in their names")
     parser.add_argument("--keep", type=Path, default=ROOT / "out/mutants")
     asked = parser.parse_args()
@@ -365,6 +368,7 @@ def main() -> int:
     for name in (*LOADED, *unaffected()):
         importlib.import_module(name)
     every = [place for file in FILES if asked.only in file for place in places_of(file)]
+    every = [place for place in every if re.search(asked.operators, place.operator)]
     random.Random(asked.seed).shuffle(every)
     drawn = islice(filter(None, map(mutant_at, every)), asked.mutants)
     explained = tomllib.loads(EXPLAINED.read_text()).get("survivor", [])
