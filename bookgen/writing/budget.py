@@ -24,7 +24,7 @@ RUNAWAY_SLACK_WORDS = 60  # so that a few extra sentences do not make a tiny cha
 CLOSING_WORDS = 60  # to end a chapter that broke off at its full length
 CLOSING_SHARE = 0.1  # of its target, to end a chapter that is full before its last part
 
-MAX_BEND = 0.25  # of a chapter's budget: the maximum correction for the lengths of earlier chapters
+MAX_BEND = 0.25  # of a chapter's budget: how far the number that is asked for may be from it
 MAX_BEND_OF_THE_END = 0.1  # of the last chapter's budget, because an ending needs its room
 MODEL_DRIFT = (
     0.45,
@@ -77,9 +77,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A chapter's planned words (`budget`), the words to aim for now (`aim`), and the number to ask for (`ask`)."""
+    """The words that a chapter should have (`aim`, its budget), and the number to ask for to get them (`ask`)."""
 
-    budget: int
     aim: int
     ask: int
 
@@ -137,7 +136,7 @@ def is_full(aim: int, written: int) -> bool:
 
 def is_runaway(goal: Goal, words: int) -> bool:
     """Whether a chapter is far longer than both its budget and the length asked for."""
-    return words > max(goal.ask, goal.budget) * RUNAWAY_SHARE + RUNAWAY_SLACK_WORDS
+    return words > max(goal.ask, goal.aim) * RUNAWAY_SHARE + RUNAWAY_SLACK_WORDS
 
 
 def max_calls(aim: int, lengths: Lengths) -> int:
@@ -148,33 +147,26 @@ def max_calls(aim: int, lengths: Lengths) -> int:
 def goal_for(chapter: Chapter, chapters: Sequence[Chapter]) -> Goal:
     """The words that a chapter aims for, and the number to ask this model for to get them.
 
-    Later chapters make up for earlier ones that are over or under their budgets, so that the book keeps its length.
-    Aim and number differ from the chapter's own budget by at most `MAX_BEND`, and those of the last chapter by at most
-    `MAX_BEND_OF_THE_END`. Both depend on the chapters alone, so that an interrupted run asks for the same again.
+    A model that wrote more in earlier chapters than it was asked for is asked for less now, and the other way round, so
+    that the book keeps its length. No chapter has to make up for another one: its plan needs its room. The number
+    differs from the budget by at most `MAX_BEND`, and that of the last chapter by at most `MAX_BEND_OF_THE_END`. It
+    depends on the chapters alone, so that an interrupted run asks for the same again.
     """
     ordered = sorted(chapters, key=lambda each: each.chapter_number)
-    left = sum(_budget(each) for each in ordered)
-    ahead, pace = 0, Pace(asked=0.5, wrote=0.5)  # in budgets, so that long chapters do not outweigh short ones
+    pace = Pace(asked=1, wrote=1)  # in budgets, so that long chapters do not outweigh short ones
     for earlier in ordered:
         budget = _budget(earlier)
         if earlier.chapter_number >= chapter.chapter_number:
             break
         if MODEL_DRIFT[0] * budget <= earlier.word_count <= MODEL_DRIFT[1] * budget:
-            goal = _goal(budget, ahead, left, pace)
-            pace.learn(goal.ask / budget, earlier.word_count / budget)
-            ahead += earlier.word_count - budget
-        left -= budget
+            pace.learn(_goal(budget, pace).ask / budget, earlier.word_count / budget)
     ends = bool(ordered[1:]) and chapter.chapter_number == ordered[-1].chapter_number
-    return _goal(_budget(chapter), ahead, left, pace, MAX_BEND_OF_THE_END if ends else MAX_BEND)
+    return _goal(_budget(chapter), pace, MAX_BEND_OF_THE_END if ends else MAX_BEND)
 
 
-def _goal(budget: int, ahead: int, left: int, pace: Pace, most: float = MAX_BEND) -> Goal:
-    aim = _bent(budget, 1 - ahead / max(left, 1), most)
-    return Goal(budget, aim, _bent(budget, aim / budget * pace.asked / pace.wrote, most))
-
-
-def _bent(budget: int, share: float, most: float) -> int:
-    return max(round(budget * min(max(share, 1 - most), 1 + most)), 1)
+def _goal(budget: int, pace: Pace, most: float = MAX_BEND) -> Goal:
+    share = min(max(pace.asked / pace.wrote, 1 - most), 1 + most)
+    return Goal(budget, max(round(budget * share), 1))
 
 
 def _budget(chapter: Chapter) -> int:

@@ -61,14 +61,22 @@ async def test_a_model_that_is_always_too_long_or_too_short_gets_adjusted_target
     assert abs(sum(draft.word_count for draft in drafts) - 36_000) <= 3_600
 
 
-@pytest.mark.parametrize(("written", "aims"), [(1_300, (750, 900)), (700, (1_250, 1_100))])
-def test_the_last_chapters_correct_the_length_by_a_tenth_at_most(written, aims):
+@pytest.mark.parametrize(("written", "asked"), [(1_300, (797, 900)), (700, (1_250, 1_100))])
+def test_a_model_that_drifts_is_asked_for_other_lengths_by_a_tenth_at_most_in_the_last_chapter(written, asked):
     chapters = [a_chapter(number, words=1_000) for number in range(1, 5)]
     chapters[:2] = [replace(each, content="x", word_count=written) for each in chapters[:2]]
 
     middle, last = (budget.goal_for(each, chapters) for each in chapters[2:])
 
-    assert (middle.ask, last.ask) == aims
+    assert (middle.ask, last.ask) == asked
+    assert (middle.aim, last.aim) == (1_000, 1_000)
+
+
+def test_after_a_single_long_chapter_the_next_is_asked_for_little_less():
+    chapters = [a_chapter(number, words=1_000) for number in range(1, 4)]
+    chapters[0] = replace(chapters[0], content="x", word_count=1_200)
+
+    assert budget.goal_for(chapters[1], chapters).ask == 909
 
 
 async def test_the_last_chapter_is_not_noted_because_nothing_follows_it():

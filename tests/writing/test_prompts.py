@@ -20,8 +20,8 @@ async def test_a_chapter_prompt_has_exactly_one_word_count():
     await write_chapter(written(4, upto=2), 3, steps)
 
     asked = steps.of_stage("chapter")[0]
-    assert asked.described()["words"] == 388
-    assert re.findall(r"\d+ words", whole(asked)) == ["390 words"]
+    assert asked.described()["words"] == 396
+    assert re.findall(r"\d+ words", whole(asked)) == ["400 words"]
 
 
 @pytest.mark.parametrize(
