@@ -24,6 +24,7 @@ _UNIT = re.compile(
     r"(?<=[\d½¼¾⅓⅔⅛]) (?=(?:[mcdk]?m[²³]?|[mk]?g|t|[mcd]?l|[mk]?[VWA]|[kMG]?Hz|[kMGT]?B|k?cal|°[CF]?|%|Ω|h|min|ft|lb"
     r"|oz)(?!\w))"
 )
+_TIMES = re.compile(r"(?<=\d) × (?=\d)")
 
 
 def polisher(language: Locale) -> Callable[[str], str]:
@@ -34,7 +35,7 @@ def polisher(language: Locale) -> Callable[[str], str]:
             text = _ELLIPSIS.sub("…", text)
         if "--" in text:
             text = _DASHES.sub(lambda found: _dash(found, language.dash), text)
-        text = _UNIT.sub(_NBSP, text)
+        text = _TIMES.sub(f"{_NBSP}×{_NBSP}", _UNIT.sub(_NBSP, text))
         if '"' in text or "'" in text:
             if language.code == "he":
                 text = _GERESH.sub("׳", _GERSHAYIM.sub("״", text))

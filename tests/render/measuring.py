@@ -12,6 +12,7 @@ from bookgen.render.layout.lines import Line, Tail
 from bookgen.render.layout.page import Layout, Page
 from bookgen.render.layout.rows import Element, TextMark
 from bookgen.render.layout.tokens import SPACE_WIDTH
+from bookgen.render.scene_breaks import SCENE_BREAK
 
 
 def body(page: Page) -> list[tuple[float, TextMark]]:
@@ -41,16 +42,20 @@ class Ends:
     widows: int = 0
     orphans: int = 0
     stranded_headings: int = 0
+    lonely_lines: int = 0
 
 
 def page_ends(layout: Layout) -> Ends:
-    """Widows, orphans, and headings at the end of a page."""
+    """Widows, orphans, headings at the end of a page, and single lines there after a scene break."""
     ends = Ends()
     lines: dict[int, list[tuple[int, TextMark]]] = {}
     for index, page in enumerate(layout.pages):
         marks = [mark for _, mark in sorted(body(page), key=lambda each: -each[0]) if _in_text(mark)]
         if page.kind == "chapter" and marks and marks[-1].element is not None and marks[-1].element.role[0] == "H":
             ends.stranded_headings += 1
+        texts = [placed for placed in page.placed if isinstance(placed.mark, TextMark)]
+        if breaks := [placed.y for placed in texts if placed.mark.line.text == SCENE_BREAK]:
+            ends.lonely_lines += len([y for y, _ in body(page) if y < min(breaks)]) == 1
         for mark in marks:
             if mark.element is not None and mark.element.role == "P":
                 lines.setdefault(id(mark.element), []).append((index, mark))

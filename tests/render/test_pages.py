@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 
@@ -31,6 +32,18 @@ def test_there_are_no_widows_and_hardly_any_orphans(corpus: str, request: pytest
 
     assert ends.widows == 0
     assert ends.orphans <= math.ceil(len(layout.pages) / 300)
+
+
+def test_no_page_ends_with_a_single_line_after_a_scene_break(make: Make) -> None:
+    drawn = random.Random(1)
+
+    def paragraph() -> str:
+        return "The harbour was quiet in the evening. " * drawn.randint(5, 30)
+
+    scenes = [f"“Well?” she said.\n\n{paragraph()}\n\n{paragraph()}" for _ in range(90)]
+    ends = page_ends(render(make("\n\n***\n\n".join(scenes))).layout)
+
+    assert (ends.lonely_lines, ends.widows) == (0, 0)
 
 
 @pytest.mark.parametrize("corpus", ["novel", "rich"])

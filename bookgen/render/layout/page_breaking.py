@@ -222,6 +222,8 @@ class PageSearch:
             cost += STRANDED
         elif above.together:
             cost += DIVIDED
+        if above.first and end - start > 1 and rows[end - 2].blank and rows[end - 2].keep:
+            cost += ORPHAN  # a single line after a scene break or a heading
         if not below.blank and not below.first:
             if above.first and not above.last:
                 cost += ORPHAN
