@@ -46,6 +46,19 @@ async def test_cached_rights_expire_after_their_time_to_live(door: Door) -> None
     assert rights.known(account) is None
 
 
+async def test_the_rights_of_the_account_that_was_looked_up_first_are_dropped_first(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocking, "REMEMBERED_ACCOUNTS", 2)
+    found = [(await door.register(name))["user"]["id"] for name in ("ada", "bea", "cleo")]
+    rights = RightsCache(door.database.http)
+
+    for account_id in found:
+        await rights.of(account_id)
+
+    assert [rights.known(account_id) is not None for account_id in found] == [False, True, True]
+
+
 A_RUN = """
     WITH written AS (
         INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language)
