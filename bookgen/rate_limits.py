@@ -7,7 +7,7 @@ import re
 import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import NamedTuple
@@ -61,10 +61,11 @@ class Budget:
 
     capacity: int
     seconds: float
-    rate: float = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", self.capacity / self.seconds)
+    @property
+    def rate(self) -> float:
+        """The requests that it gains per second."""
+        return self.capacity / self.seconds
 
     @classmethod
     def parse(cls, text: str) -> Budget:
@@ -77,7 +78,7 @@ class Budget:
     def refilled(self, tokens: float, elapsed: float) -> float:
         return min(float(self.capacity), tokens + elapsed * self.rate)
 
-    def verdict(self, tokens: float, *, allowed: bool = True) -> Verdict:
+    def verdict(self, tokens: float, *, allowed: bool) -> Verdict:
         """The verdict for a caller whose bucket now holds `tokens`."""
         rate = self.rate
         reset = math.ceil((self.capacity - tokens) / rate)
@@ -158,12 +159,11 @@ class Limiter:
             buckets[caller] = (min(float(budget.capacity), bucket[0] + 1), bucket[1])
 
     def peek(self, limit_class: LimitClass, caller: int | str) -> Verdict:
-        """The state of the caller's bucket. Takes no token."""
+        """The verdict on a request now. Takes no token."""
         budget = self.budgets[limit_class]
         bucket = self._buckets[limit_class].get(caller)
-        if bucket is None:
-            return budget.verdict(budget.capacity)
-        return budget.verdict(budget.refilled(bucket[0], self._clock() - bucket[1]))
+        tokens = budget.refilled(bucket[0], self._clock() - bucket[1]) if bucket else float(budget.capacity)
+        return budget.verdict(tokens, allowed=tokens >= 1)
 
 
 def client_address(peer: str | None, forwarded: Iterable[str], trusted: Iterable[Network]) -> str:

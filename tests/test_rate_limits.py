@@ -71,6 +71,17 @@ def test_peeking_takes_no_token(limiter: Limiter) -> None:
     assert [limiter.peek(LimitClass.READ, 1).remaining for _ in range(3)] == [10, 10, 10]
 
 
+def test_peeking_gives_the_verdict_on_the_next_request(clock: LimiterClock) -> None:
+    limiter = Limiter({LimitClass.READ: Budget(1, 60)}, clock=clock)
+
+    before = limiter.peek(LimitClass.READ, 1)
+    limiter.take(LimitClass.READ, 1)
+    after = limiter.peek(LimitClass.READ, 1)
+
+    assert (before.allowed, before.remaining) == (True, 1)
+    assert (after.allowed, after.remaining, after.retry_after) == (False, 0, 60)
+
+
 def test_memory_is_bounded_for_any_number_of_callers() -> None:
     limiter = Limiter(TEN_A_MINUTE, max_callers=100)
 
@@ -78,6 +89,14 @@ def test_memory_is_bounded_for_any_number_of_callers() -> None:
         limiter.take(LimitClass.READ, caller)
 
     assert sum(map(len, limiter._buckets.values())) == 100
+
+
+def test_the_bucket_that_was_used_least_recently_is_dropped_first() -> None:
+    limiter = Limiter({LimitClass.READ: Budget(1, 60)}, max_callers=2, clock=lambda: 0.0)
+
+    allowed = [limiter.take(LimitClass.READ, caller).allowed for caller in (1, 2, 1, 3, 1, 2)]
+
+    assert allowed == [True, True, False, True, False, True]
 
 
 def test_a_flood_of_addresses_does_not_affect_the_buckets_of_accounts() -> None:

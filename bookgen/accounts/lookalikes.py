@@ -31,7 +31,7 @@ def misleads(name: str) -> bool:
         return False
     if len(scripts) > 1:
         return not any(scripts <= together for together in TOGETHER)
-    if not any(scripts <= together for together in TOGETHER) and not scripts <= IN_USE:
+    if scripts.isdisjoint(IN_USE.union(*TOGETHER)):
         return True
     return all(letter in LIKE_ASCII for letter in letters)
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from bookgen.accounts.signup import Caller
+from bookgen.accounts.signup import Caller, personal_email
+from bookgen.errors import InvalidInput
 from bookgen.store import bans
 from tests.accounts.door import PASSWORD, Door, OpenDoor
 
@@ -37,6 +38,16 @@ async def test_throw_away_addresses_and_gmail_aliases_are_refused(door: Door) ->
     assert {email: status for email, (status, _) in outcomes.items()} == ADDRESSES
     refusals = [answer for status, answer in outcomes.values() if status == 400]
     assert all(set(answer["error"]["details"]) == {"email"} for answer in refusals)
+
+
+def test_an_address_under_test_is_accepted() -> None:
+    assert personal_email(" Ada@Books.test ") == "Ada@books.test"
+
+
+@pytest.mark.parametrize("email", ["ada@test", "ada@books", "ada", "ada@books.invalid"])
+def test_an_address_that_no_mail_can_reach_is_refused(email: str) -> None:
+    with pytest.raises(InvalidInput, match="Enter a valid e-mail address"):
+        personal_email(email)
 
 
 async def test_the_third_account_from_one_browser_is_refused_until_tomorrow(door: Door) -> None:

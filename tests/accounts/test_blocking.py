@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+import asyncpg
 import pytest
 
 from bookgen.accounts import blocking
 from bookgen.accounts.blocking import REMEMBERED_SECONDS, RightsCache
 from bookgen.store import accounts
+from bookgen.store.accounts import NewAccount
 from tests.accounts.door import PASSWORD, Door
 
 
@@ -44,6 +46,20 @@ async def test_cached_rights_expire_after_their_time_to_live(door: Door) -> None
     assert rights.known(account)
     now += 0.001
     assert rights.known(account) is None
+
+
+async def test_the_rights_of_the_account_that_was_looked_up_first_are_dropped_first(
+    pool: asyncpg.Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocking, "REMEMBERED_ACCOUNTS", 2)
+    new = [NewAccount(name, f"{name}@example.com") for name in ("ada", "bea", "cleo")]
+    found = [(await accounts.create(pool, each)).id for each in new]
+    rights = RightsCache(pool)
+
+    for account_id in found:
+        await rights.of(account_id)
+
+    assert [rights.known(account_id) is not None for account_id in found] == [False, True, True]
 
 
 A_RUN = """

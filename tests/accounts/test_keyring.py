@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from structlog.testing import capture_logs
 
 from bookgen.accounts.keyring import Keyring
 from bookgen.accounts.tokens import Tokens, TokenType
-from bookgen.errors import StartupError, TokenInvalid
+from bookgen.errors import StartupError, TokenInvalid, Unavailable
 from bookgen.store.database import Database
 from tests.composition import SECRET_KEY, composed
 from tests.service import run
@@ -47,6 +48,33 @@ async def test_a_new_key_signs_once_every_process_knows_it_and_the_old_one_stays
     with pytest.raises(TokenInvalid):
         tokens.verify(old, TokenType.REFRESH)
     assert tokens.verify(new, TokenType.ACCESS).account_id == 7
+
+
+async def test_a_watching_process_learns_of_new_keys_after_a_failure_as_well(
+    keyring: Keyring, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bookgen.accounts.keyring.RELOAD_SECONDS", 0)
+    tokens, reloaded, failures = Tokens(SECRET_KEY), asyncio.Event(), iter([Unavailable("away"), RuntimeError("a bug")])
+
+    def use(signing: bytes, accepted: tuple[bytes, ...]) -> None:
+        for failure in failures:
+            raise failure
+        Tokens.use(tokens, signing, accepted)
+        reloaded.set()
+
+    monkeypatch.setattr(tokens, "use", use)
+    await keyring.rotate()
+    await database.http.execute(AGE, "16 seconds")
+
+    with capture_logs() as logs:
+        watching = asyncio.create_task(keyring.watch(tokens))
+        await asyncio.wait({watching, asyncio.create_task(reloaded.wait())}, return_when=asyncio.FIRST_COMPLETED)
+
+    assert not watching.done()
+    watching.cancel()
+    assert [line["log_level"] for line in logs] == ["warning", "error"]
+    with pytest.raises(TokenInvalid):
+        Tokens(SECRET_KEY).verify(tokens.sign(TokenType.ACCESS, 7), TokenType.ACCESS)
 
 
 async def test_a_different_secret_is_refused_until_the_operator_resets_it(keyring: Keyring, database: Database) -> None:

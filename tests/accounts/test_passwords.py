@@ -7,9 +7,10 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
+from argon2 import PasswordHasher
 
 from bookgen.accounts.passwords import Passwords
 from bookgen.errors import InvalidInput, RateLimited
@@ -78,6 +79,45 @@ async def test_strangers_cannot_fill_the_queue_of_known_callers() -> None:
     assert [isinstance(outcome, RateLimited) for outcome in outcomes] == [False] * 3 + [True] * 7 + [False]
     assert "owner" in ended
     passwords.close()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda passwords: passwords.hash("hush"),
+        lambda passwords: passwords.verify("hush", None),
+        lambda passwords: passwords.require_strong("password", "hush"),
+    ],
+)
+async def test_a_caller_counts_as_a_stranger_unless_it_is_known(call: Callable[[Passwords], Awaitable[object]]) -> None:
+    passwords = Passwords(time_cost=1, memory_kib=8, max_waiting=0)
+
+    with pytest.raises(RateLimited):
+        await call(passwords)
+    passwords.close()
+
+
+async def test_closing_drops_waiting_passwords_and_does_not_wait_for_the_running_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started, release = threading.Event(), threading.Event()
+
+    def slow(*_: object) -> str:
+        started.set()
+        release.wait()
+        return ""
+
+    monkeypatch.setattr(PasswordHasher, "hash", slow)
+    passwords = Passwords(time_cost=1, memory_kib=8)  # hashes one by itself
+    waiting = asyncio.ensure_future(passwords.hash("hush"))
+    await asyncio.to_thread(started.wait)
+
+    try:
+        await asyncio.wait_for(asyncio.to_thread(passwords.close), 5)
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(waiting, 5)
+    finally:
+        release.set()
 
 
 @pytest.mark.parametrize("known", [False, True])

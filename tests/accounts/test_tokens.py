@@ -130,6 +130,13 @@ def test_a_forged_or_malformed_token_is_invalid(tokens: Tokens, token: str) -> N
             tokens.verify(token, TokenType.ACCESS)
 
 
+@pytest.mark.parametrize("now", [1_000_000_000, 4_000_000_000])
+def test_only_the_given_clock_decides_whether_a_token_is_valid_at_its_time(now: int) -> None:
+    tokens = Tokens(KEY, clock=lambda: now)
+
+    assert tokens.verify(tokens.sign(TokenType.ACCESS, 7), TokenType.ACCESS).account_id == 7
+
+
 def test_an_access_token_expires_to_the_second(tokens: Tokens, clock: TokenClock) -> None:
     token = tokens.sign(TokenType.ACCESS, 7)
 
@@ -184,7 +191,7 @@ def test_a_uid_is_the_url_safe_base64_of_the_account_id(account_id: int) -> None
 
 
 @pytest.mark.parametrize(
-    "uid", ["", "!", "ä", "LTE", "MA", "YWJj", "A" * 40, "OTIyMzM3MjAzNjg1NDc3NTgwOA", "4pmg", "MTEx" * 1600]
+    "uid", ["", "!", "ä", "LTE", "MA", "YWJj", "A" * 40, "OTIyMzM3MjAzNjg1NDc3NTgwOA", "4pmg", "MTEx" * 1600, "MTEx!!!"]
 )
 def test_an_invalid_uid_names_no_account(uid: str) -> None:
     assert decode_uid(uid) is None

@@ -170,6 +170,13 @@ async def test_every_path_without_a_final_slash_is_redirected_for_every_method(a
         assert all(name in reply.headers for name in HEADERS)
 
 
+async def test_a_path_with_an_encoded_letter_is_redirected_as_it_was_sent(visitor: Api) -> None:
+    answer = await visitor.raw(f"GET {PREFIX}/public%2dsettings HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+
+    assert answer.startswith(b"HTTP/1.1 301")
+    assert f"Location: {PREFIX}/public%2dsettings/\r\n".encode() in answer
+
+
 @pytest.mark.parametrize("prefix", ["/api/v1", "/api", ""])
 @pytest.mark.parametrize(
     "path",

@@ -195,7 +195,7 @@ async def test_a_compressed_body_is_never_decompressed(
         raise ValueError
 
     monkeypatch.setattr(ZLibDecompressor, "decompress_sync", unpack)
-    packed = gzip.compress(b"0" * 64_000_000)
+    packed = gzip.compress(b"0")
 
     answer = await visitor.raw(
         f"POST {PREFIX}{path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from aiohttp.test_utils import make_mocked_request
 
 from bookgen.accounts.blocking import RightsCache
 from bookgen.actors.messages import Pause
@@ -130,6 +131,19 @@ async def test_the_long_polls_of_an_account_are_limited(
     assert "Preference-Applied" not in third.headers
     assert (await steer(api, running, "stop")).status == 200
     assert [(await each).status for each in waits] == [200, 200]
+
+
+def test_the_long_polls_of_all_accounts_together_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preferences, "MAX_TOTAL", 2)
+    waiters, request = preferences.Waiters(), make_mocked_request("GET", "/", {"Prefer": "wait=5"})
+
+    with waiters.admitted(request, 1) as first:
+        with waiters.admitted(request, 2) as second, waiters.admitted(request, 3) as third:
+            pass
+        with waiters.admitted(request, 3) as fourth:
+            pass
+
+    assert [first, second, third, fourth] == [5, 5, 0, 5]
 
 
 async def test_a_disconnected_client_frees_its_long_poll(

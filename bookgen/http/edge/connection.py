@@ -65,7 +65,7 @@ class BoundedRunner(web.AppRunner):
     """
 
     def __init__(self, app: web.Application) -> None:
-        super().__init__(app, handle_signals=False)
+        super().__init__(app)
         self._bounded: BoundedServer | None = None
 
     @property

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,14 +14,15 @@ import asyncpg
 import orjson
 import pytest
 from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
 from structlog.testing import capture_logs
 
-from bookgen.errors import InvalidInput
-from bookgen.http.edge import bodies, connection, replies
+from bookgen.errors import InvalidInput, NotFound, PayloadTooLarge
+from bookgen.http.edge import access_log, bodies, connection, replies
 from bookgen.http.edge.contract import json_schema
 from bookgen.http.edge.deprecation import Deprecation
 from bookgen.http.edge.keys import BODY
-from bookgen.http.edge.routing import Route
+from bookgen.http.edge.routing import Route, path_id
 from bookgen.http.edge.schemas import Body, String
 from bookgen.http.routes import ROUTES as ROUTE_TABLE
 from bookgen.rate_limits import LimitClass
@@ -95,6 +97,10 @@ def test_a_body_may_be_nested_32_levels_deep() -> None:
     assert bodies.parse(b"[" + deepest + b"," + b"[]," * 40 + b"[]]")[1:] == [*flat, []]
     with pytest.raises(InvalidInput, match="deep"):
         bodies.parse(b"[[" + deepest + b"]]")
+
+
+def test_a_body_may_have_ten_thousand_lists() -> None:
+    assert len(bodies.parse(b"[" + b"[]," * 9_998 + b"[]]")) == 9_999
 
 
 def test_brackets_in_strings_do_not_count() -> None:
@@ -180,6 +186,22 @@ async def test_a_body_over_two_mebibytes_is_413(edge: Api, chunked: bool) -> Non
     assert "RateLimit-Limit" in reply.headers
 
 
+@pytest.mark.parametrize(("size", "refused"), [(2 << 20, False), ((2 << 20) + 1, True)])
+def test_a_body_is_refused_by_the_size_in_its_head(size: int, refused: bool) -> None:
+    request = make_mocked_request("POST", "/", {"Content-Length": str(size)})
+
+    with pytest.raises(PayloadTooLarge) if refused else nullcontext():
+        bodies.refuse_large(request)
+
+
+async def test_a_body_of_two_mebibytes_is_accepted(edge: Api) -> None:
+    data = b'{"text": "hi"}'.ljust(bodies.MAX_BYTES)
+
+    reply = await edge.call("POST", "/echo/", data=io.BytesIO(data), headers={"Content-Type": "application/json"})
+
+    assert (reply.status, reply.body) == (200, {"text": "hi"})
+
+
 async def test_a_body_that_never_ends_times_out(edge: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "READ_SECONDS", 0.1)
 
@@ -190,6 +212,14 @@ async def test_a_body_that_never_ends_times_out(edge: Api, monkeypatch: pytest.M
 
     assert answer.startswith(b"HTTP/1.1 400")
     assert b"did not arrive in time" in answer
+
+
+def test_an_id_in_a_path_is_at_most_the_largest_bigint() -> None:
+    largest, larger = (make_mocked_request("GET", "/", match_info={"id": str(2**63 - 1 + more)}) for more in (0, 1))
+
+    assert path_id(largest) == 2**63 - 1
+    with pytest.raises(NotFound):
+        path_id(larger)
 
 
 # Failures
@@ -203,6 +233,22 @@ async def test_an_unexpected_error_reveals_only_the_request_id(edge: Api) -> Non
     assert b"hunter2" not in reply.raw
     assert b"Traceback" not in reply.raw
     assert reply.headers["X-API-Version"] == "v1"
+
+
+async def test_an_error_after_the_handler_is_a_500_in_the_envelope(edge: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = access_log.record
+
+    def fail_once(*_: Any) -> None:
+        monkeypatch.setattr(access_log, "record", record)
+        raise RuntimeError("the password is hunter2")
+
+    monkeypatch.setattr(access_log, "record", fail_once)
+    reply = await edge.get("/none/")
+
+    assert (reply.status, reply.code) == (500, "SERVER_ERROR")
+    assert reply.body["error"]["details"] == {"request_id": reply.headers["X-Request-Id"]}
+    assert reply.headers["Connection"] == "close"
+    assert b"hunter2" not in reply.raw
 
 
 async def test_an_unreachable_database_is_503_with_retry_after(edge: Api) -> None:

@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
+import gzip
 import time
 from collections.abc import AsyncIterator
 from ipaddress import ip_network
 from typing import Any
 
 import pytest
-from aiohttp import web
+from aiohttp import ClientSession, web
 
 from bookgen.http.edge import bodies, connection
 from bookgen.http.edge.concurrency import AT_ONCE
@@ -91,6 +92,24 @@ async def test_a_body_in_a_few_hundred_small_chunks_is_accepted(visitor: Api) ->
 
         assert (await reader.read()).startswith(b"HTTP/1.1 400")
         writer.close()
+
+
+async def test_a_compressed_body_reaches_the_handler_as_it_was_sent() -> None:
+    async def echo(request: web.Request) -> web.Response:
+        return web.Response(body=await request.read())
+
+    app = web.Application()
+    app.router.add_post("/", echo)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    assert runner.server is not None
+    server = connection.BoundedServer(app, runner.server, ConnectionCounts([], 1), 10.0, connection.CONNECTION_OPTIONS)
+    listener = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
+    url, packed = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/", gzip.compress(b"0" * 1000)
+    async with ClientSession() as client, client.post(url, data=packed, headers={"Content-Encoding": "gzip"}) as reply:
+        assert await reply.read() == packed
+    listener.close()
+    await runner.cleanup()
 
 
 async def test_blocked_writes_of_one_account_leave_connections_and_memory_to_others(

@@ -51,6 +51,23 @@ def test_the_message_for_a_number_names_the_bound_that_it_passes() -> None:
     assert too_small.value.details == {"serial": ["Must be at least 1 (got 0)."]}
 
 
+def test_the_message_for_a_number_names_no_bound_of_a_database_column() -> None:
+    messages = []
+    for value in (0, "many"):
+        with pytest.raises(InvalidInput) as refused:
+            load(BookCreationSchema(), {"title": "A", "target_word_count": value})
+        messages += refused.value.details["target_word_count"]
+
+    assert messages == ["Must be at least 1 (got 0).", "Must be a whole number of at least 1."]
+
+
+@pytest.mark.parametrize("given", [2.0**53, -(2.0**53)])
+def test_a_float_that_may_have_lost_digits_is_refused(given: float) -> None:
+    assert load(Sample(), {"limit": given - given / 2**53}) == {"limit": int(given - given / 2**53)}
+    with pytest.raises(InvalidInput):
+        load(Sample(), {"limit": given})
+
+
 def test_integers_in_a_query_are_digits() -> None:
     assert load(Sample(), {"limit": "100"}) == {"limit": 100}
 
@@ -59,6 +76,12 @@ def test_integers_in_a_query_are_digits() -> None:
 def test_a_flag_is_true_or_false_only(given: Any) -> None:
     with pytest.raises(InvalidInput):
         load(Sample(), {"flag": given})
+
+
+def test_a_text_and_a_list_may_have_their_maximum_length() -> None:
+    longest = {"name": "x" * 5, "inner": [{"name": "x"}] * 3}
+
+    assert load(Sample(), longest) == longest
 
 
 def test_a_list_that_is_too_long_is_refused_without_reading_its_items() -> None:
@@ -99,6 +122,10 @@ def test_null_is_ignored_in_optional_fields_and_refused_in_required_ones() -> No
     with pytest.raises(InvalidInput) as refused:
         load(Sample(), {"inner": [{"name": None}]})
     assert refused.value.details == {"inner": ["[0].name: Must not be null."]}
+
+
+def test_null_is_ignored_in_any_field_of_a_change() -> None:
+    assert load(BookChangesSchema(), {"title": None, "genre": None}) == {}
 
 
 def test_unknown_keys_are_ignored() -> None:
