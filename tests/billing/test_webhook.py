@@ -348,6 +348,16 @@ async def test_a_failed_refund_leaves_a_guests_pending_purchase_whole(pool, stri
     assert await credits.balance(pool, account) == 5
 
 
+async def test_a_plan_that_cost_nothing_is_not_refunded(pool, payments, stripe, make_account, deliver):
+    session = await payments.buy_plan(await make_account(), "starter", "monthly", NOWHERE)
+    stripe.objects[session.session_id]["amount_total"] = 0
+
+    stripe.pay(session.session_id)
+    await deliver()
+
+    assert await pool.fetchval("SELECT status FROM checkout") == "paid"
+
+
 @pytest.mark.parametrize(("status", "balance"), [("won", 5), ("lost", 0)])
 async def test_a_won_dispute_returns_what_it_removed(
     pool, payments, stripe, make_account, buy_credits, deliver, status, balance
