@@ -11,7 +11,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from bookgen.accounts import proof
-from bookgen.billing.checkout import ReturnUrls
+from bookgen.billing.checkout import Payments, ReturnUrls
+from bookgen.billing.gateway import Gateway
 from bookgen.billing.quota import Quota
 from bookgen.errors import InvalidInput, QuotaExceeded, Unavailable
 from bookgen.models import Allowance
@@ -199,6 +200,20 @@ async def test_a_live_mode_event_is_ignored_with_a_test_key(pool, payments, stri
 
     assert await credits.balance(pool, account) == 0
     assert await pool.fetchval("SELECT count(*) FROM payment_event") == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "mode"), [("sk_live_1", True), ("rk_live_1", True), ("sk_test_1", False), ("rk_test_1", False)]
+)
+async def test_the_events_of_the_mode_of_the_key_are_the_only_ones_accepted(pool, stripe, clock, key, mode):
+    payments = Payments(
+        pool, Gateway(key), public_url="https://books.test", webhook_secrets=[WEBHOOK_SECRET], clock=clock
+    )
+    stripe._emit("customer.tax_id.created", {"id": "txi_1"})
+
+    await payments.receive(*stripe.delivery({**stripe.events[0], "livemode": mode}))
+    with pytest.raises(InvalidInput, match="both be live or both be in test mode"):
+        await payments.receive(*stripe.delivery({**stripe.events[0], "livemode": not mode}))
 
 
 async def test_a_signature_that_is_not_text_is_refused(payments, clock):
