@@ -794,12 +794,14 @@ async def test_a_purchase_for_a_reserved_address_goes_to_whoever_verifies_it_lat
     )
     await buy_credits(None, email="left@example.com")
     await deliver()
+    mailed = [row["purpose"] for row in await pool.fetch("SELECT purpose FROM mail ORDER BY id")]
     later = await make_account()
     await pool.execute("DELETE FROM former_address")
     await pool.execute("UPDATE account SET email = 'left@example.com' WHERE id = $1", later)
 
     await claim(pool, later, "left@example.com")
 
+    assert mailed == ["magic-login", "receipt"]
     assert await credits.balance(pool, former) == 0
     assert await credits.balance(pool, later) == 5
 
