@@ -456,6 +456,7 @@ async def test_without_billing_nothing_is_refused_and_everything_is_counted(pool
 
     usage = await quota.usage(pool, account)
     options = await quota.creation_options(pool, account)
+    assert (await quota.plan(pool, account)).slug == "self-hosted"
     assert (usage.books_created, usage.ai_images_generated) == (3, 500)
     assert (options.subscription_remaining, options.max_words) == (-1, 500_000)
 

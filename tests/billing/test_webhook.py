@@ -566,6 +566,18 @@ async def test_a_plan_cancelled_by_a_dispute_ends_at_once(pool, quota, stripe, m
     assert (await quota.plan(pool, account)).slug == "free"
 
 
+@pytest.mark.parametrize("status", ["incomplete", "incomplete_expired", "paused"])
+async def test_a_plan_that_was_never_paid_grants_nothing(pool, quota, stripe, make_account, subscribe, deliver, status):
+    account = await make_account()
+    stripe.objects[await subscribe(account)]["status"] = status
+
+    await deliver()
+
+    present = await subscriptions.find(pool, account)
+    assert (present.plan.slug, present.status) == ("starter", "incomplete")
+    assert (await quota.plan(pool, account)).slug == "free"
+
+
 async def test_a_subscription_to_a_missing_plan_is_recorded_as_such(pool, stripe, make_account, subscribe, deliver):
     await subscribe(await make_account())
     await pool.execute("UPDATE plan SET slug = 'beginner' WHERE slug = 'starter'")
