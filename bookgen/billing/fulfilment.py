@@ -315,8 +315,10 @@ def _unpaid(session: CheckoutSession) -> str:
 
 def _credits_refunded(bought: int, session: CheckoutSession) -> int:
     """How many credits were refunded, rounded. A disputed payment counts as refunded."""
-    if session.disputed or session.refunded >= session.amount:
+    if session.disputed:
         return bought
+    if not session.refunded:  # also of a session that cost nothing
+        return 0
     return (2 * bought * session.refunded + session.amount) // (2 * session.amount)
 
 

@@ -152,7 +152,7 @@ async def magic_login(request: web.Request) -> web.Response:
 @response_schema(shapes.MessageSchema, 200)
 async def logout(request: web.Request) -> web.Response:
     response = replies.json({"message": "You are signed out."})
-    response.del_cookie(SESSION_COOKIE, httponly=True, samesite="Lax")
+    response.del_cookie(SESSION_COOKIE, samesite="Lax")
     return response
 
 

@@ -101,6 +101,7 @@ async def test_the_reservation_of_a_call_that_never_ended_counts_until_the_end_o
     await reserved(of)
     with pytest.raises(CostCapReached) as full:
         await reserved(of)
+    assert full.value.retryable
     assert str(full.value) == (
         "The cost cap of this account's day is reached: 0.00 of 1.00 USD are spent, 1.00 are reserved for calls in "
         "progress, and one more call may cost 1.00."

@@ -106,6 +106,28 @@ async def test_a_plan_sold_by_the_year_only_is_compared_by_the_month(pool, payme
     assert await planned(account) == ("starter", "yearly")
 
 
+async def test_a_plan_of_the_same_price_begins_at_once(pool, payments, make_account, subscribe, planned):
+    await pool.execute("UPDATE plan SET price_monthly = 49 WHERE slug = 'starter'")
+    account = await make_account()
+    await subscribe(account, "pro", "monthly")
+
+    assert await payments.buy_plan(account, "starter", "monthly", NOWHERE) == Upgraded(DONE)
+
+    assert ((await subscriptions.find(pool, account)).plan.slug, await planned(account)) == ("starter", None)
+
+
+async def test_a_plan_with_a_price_from_the_dashboard_is_changed_at_once(
+    pool, payments, make_account, subscribe, planned
+):
+    account = await make_account()
+    subscription = await subscribe(account, "pro", "monthly")
+    subscription["items"]["data"][0]["price"] = {**subscription["items"]["data"][0]["price"], "metadata": {}}
+
+    assert await payments.buy_plan(account, "starter", "monthly", NOWHERE) == Upgraded(DONE)
+
+    assert ((await subscriptions.find(pool, account)).plan.slug, await planned(account)) == ("starter", None)
+
+
 async def test_choosing_the_current_plan_cancels_the_planned_change(
     payments, make_account, subscribe, planned, schedules
 ):

@@ -115,8 +115,9 @@ async def test_a_run_that_wrote_nothing_gives_its_hold_back(make_account, make_b
     await hold(account, other)
 
 
+@pytest.mark.parametrize("words", [10_000, 20_000])
 async def test_a_stopped_book_keeps_its_hold_and_continues_on_it(
-    pool, quota, make_account, make_book, hold, release, complete
+    pool, quota, make_account, make_book, hold, release, complete, words
 ):
     account = await make_account()
     book, other = await make_book(account), await make_book(account)
@@ -127,7 +128,7 @@ async def test_a_stopped_book_keeps_its_hold_and_continues_on_it(
     with pytest.raises(BookQuotaExceeded):
         await hold(account, other)
     await pool.execute("""UPDATE plan SET features = features || '{"books_per_month": 0}' WHERE slug = 'free'""")
-    run, source = await hold(account, book)
+    run, source = await hold(account, book, words)
     await complete(account, book, run)
     assert source is FundingSource.SUBSCRIPTION
     assert (await quota.usage(pool, account)).books_created == 1
@@ -455,6 +456,7 @@ async def test_without_billing_nothing_is_refused_and_everything_is_counted(pool
 
     usage = await quota.usage(pool, account)
     options = await quota.creation_options(pool, account)
+    assert (await quota.plan(pool, account)).slug == "self-hosted"
     assert (usage.books_created, usage.ai_images_generated) == (3, 500)
     assert (options.subscription_remaining, options.max_words) == (-1, 500_000)
 

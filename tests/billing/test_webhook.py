@@ -11,7 +11,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from bookgen.accounts import proof
-from bookgen.billing.checkout import ReturnUrls
+from bookgen.billing.checkout import Payments, ReturnUrls
+from bookgen.billing.gateway import Gateway
 from bookgen.billing.quota import Quota
 from bookgen.errors import InvalidInput, QuotaExceeded, Unavailable
 from bookgen.models import Allowance
@@ -201,6 +202,20 @@ async def test_a_live_mode_event_is_ignored_with_a_test_key(pool, payments, stri
     assert await pool.fetchval("SELECT count(*) FROM payment_event") == 0
 
 
+@pytest.mark.parametrize(
+    ("key", "mode"), [("sk_live_1", True), ("rk_live_1", True), ("sk_test_1", False), ("rk_test_1", False)]
+)
+async def test_the_events_of_the_mode_of_the_key_are_the_only_ones_accepted(pool, stripe, clock, key, mode):
+    payments = Payments(
+        pool, Gateway(key), public_url="https://books.test", webhook_secrets=[WEBHOOK_SECRET], clock=clock
+    )
+    stripe._emit("customer.tax_id.created", {"id": "txi_1"})
+
+    await payments.receive(*stripe.delivery({**stripe.events[0], "livemode": mode}))
+    with pytest.raises(InvalidInput, match="both be live or both be in test mode"):
+        await payments.receive(*stripe.delivery({**stripe.events[0], "livemode": not mode}))
+
+
 async def test_a_signature_that_is_not_text_is_refused(payments, clock):
     for header in (f"t={clock().timestamp():.0f},v1=\udcff", f"t={'9' * 5_000},v1=abc"):
         with pytest.raises(InvalidInput):
@@ -346,6 +361,16 @@ async def test_a_failed_refund_leaves_a_guests_pending_purchase_whole(pool, stri
     await claim(pool, account, email)
 
     assert await credits.balance(pool, account) == 5
+
+
+async def test_a_plan_that_cost_nothing_is_not_refunded(pool, payments, stripe, make_account, deliver):
+    session = await payments.buy_plan(await make_account(), "starter", "monthly", NOWHERE)
+    stripe.objects[session.session_id]["amount_total"] = 0
+
+    stripe.pay(session.session_id)
+    await deliver()
+
+    assert await pool.fetchval("SELECT status FROM checkout") == "paid"
 
 
 @pytest.mark.parametrize(("status", "balance"), [("won", 5), ("lost", 0)])
@@ -538,6 +563,18 @@ async def test_a_plan_cancelled_by_a_dispute_ends_at_once(pool, quota, stripe, m
 
     await deliver()
 
+    assert (await quota.plan(pool, account)).slug == "free"
+
+
+@pytest.mark.parametrize("status", ["incomplete", "incomplete_expired", "paused"])
+async def test_a_plan_that_was_never_paid_grants_nothing(pool, quota, stripe, make_account, subscribe, deliver, status):
+    account = await make_account()
+    stripe.objects[await subscribe(account)]["status"] = status
+
+    await deliver()
+
+    present = await subscriptions.find(pool, account)
+    assert (present.plan.slug, present.status) == ("starter", "incomplete")
     assert (await quota.plan(pool, account)).slug == "free"
 
 
@@ -769,12 +806,14 @@ async def test_a_purchase_for_a_reserved_address_goes_to_whoever_verifies_it_lat
     )
     await buy_credits(None, email="left@example.com")
     await deliver()
+    mailed = [row["purpose"] for row in await pool.fetch("SELECT purpose FROM mail ORDER BY id")]
     later = await make_account()
     await pool.execute("DELETE FROM former_address")
     await pool.execute("UPDATE account SET email = 'left@example.com' WHERE id = $1", later)
 
     await claim(pool, later, "left@example.com")
 
+    assert mailed == ["magic-login", "receipt"]
     assert await credits.balance(pool, former) == 0
     assert await credits.balance(pool, later) == 5
 

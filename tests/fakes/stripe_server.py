@@ -104,8 +104,8 @@ class FakeStripe(ScheduledBusiness):
 
     async def _list_prices(self, request: web.Request) -> web.Response:
         wanted = request[FORM].get("lookup_keys", [])
-        found = [price for price in self._all("price") if price["lookup_key"] in wanted and price["active"]]
-        return page("/v1/prices", found, request[FORM])
+        found = [price for price in self._all("price") if price["lookup_key"] in wanted]
+        return page("/v1/prices", _as_active(found, request[FORM]), request[FORM])
 
     async def _create_price(self, request: web.Request) -> web.Response:
         form = request[FORM]
@@ -239,7 +239,8 @@ class FakeStripe(ScheduledBusiness):
         return page(request.path, found, form)
 
     async def _list_portals(self, request: web.Request) -> web.Response:
-        return page("/v1/billing_portal/configurations", self._all("billing_portal.configuration"), request[FORM])
+        found = _as_active(self._all("billing_portal.configuration"), request[FORM])
+        return page("/v1/billing_portal/configurations", found, request[FORM])
 
     async def _create_portal(self, request: web.Request) -> web.Response:
         return web.json_response(self._new("billing_portal.configuration", "bpc", active=True, **request[FORM]))
@@ -281,6 +282,11 @@ class FakeStripe(ScheduledBusiness):
     async def _hand_deliveries(self, request: web.Request) -> web.Response:
         signed = (self.delivery(event) for event in self.events)
         return web.json_response([[body.decode(), signature] for body, signature in signed])
+
+
+def _as_active(found: list[Object], form: Object) -> list[Object]:
+    """The objects that are active, or are not, as the list call says; all if it does not say."""
+    return [each for each in found if form.get("active") in (None, str(each["active"]).lower())]
 
 
 def _subscription_of(invoice: Object) -> str | None:

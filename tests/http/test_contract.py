@@ -215,7 +215,7 @@ async def test_the_alias_answers_like_the_version(api: Api) -> None:
     assert pinned.body == alias.body
 
 
-async def test_lists_are_bare_arrays(open_api: OpenApi) -> None:
+async def test_lists_are_bare_arrays_and_documented_as_such(open_api: OpenApi) -> None:
     api = await (await open_api(billing="on")).as_new_account("ada")
 
     for path in (
@@ -224,9 +224,12 @@ async def test_lists_are_bare_arrays(open_api: OpenApi) -> None:
         "/chapters/",
         "/auth/subscriptions/plans/",
         "/auth/subscriptions/usage/",
+        "/auth/subscriptions/payments/",
         "/auth/addons/available/",
         "/auth/addons/my_addons/",
         "/auth/credits/packages/",
         "/auth/credits/transactions/",
     ):
+        documented = DOCUMENT["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+        assert documented.get("type") == "array", path
         assert isinstance((await api.get(path)).body, list), path

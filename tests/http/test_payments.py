@@ -90,8 +90,9 @@ async def test_a_credit_purchase_leads_from_checkout_to_the_ledger(buyer, stripe
     stripe.pay(bought["sessionId"])
 
     assert (await buyer.get("/auth/credits/balance/")).body["balance"] == 0
-    assert (await hook(buyer, stripe, stripe.events[0])).status == 200
+    received = await hook(buyer, stripe, stripe.events[0])
 
+    assert (received.status, received.body) == (200, {"received": True})
     assert bought["url"].startswith("https://checkout.stripe.test/")
     assert (await buyer.get("/auth/credits/balance/")).body["balance"] == 5
     [row] = (await buyer.get("/auth/credits/transactions/")).body

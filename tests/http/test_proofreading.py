@@ -580,21 +580,24 @@ async def test_a_check_reads_no_more_than_the_plan_allows_even_if_text_is_added(
     made = await author.outlined(target_word_count=20)
     first, second = (chapter["id"] for chapter in made["chapters"])
     await longest_book_of_free(author, 20)
-    await author.patch(f"/chapters/{first}/", {"content": "It was of no use. " * 20})
-    await author.patch(f"/chapters/{second}/", {"content": "It was of no use. " * 20})
+    half = ("It was of no use. " * 20)[:300]
+    await author.patch(f"/chapters/{first}/", {"content": half})
+    await author.patch(f"/chapters/{second}/", {"content": f"{half}!"})
 
     refused = await author.post("/proofreading-reports/", {"book": made["id"]})
     assert (refused.status, refused.code) == (402, "PLAN_UPGRADE_REQUIRED")
-    assert refused.body["error"]["details"]["max_allowed"] == 600
+    details = refused.body["error"]["details"]
+    assert (details["requested"], details["max_allowed"]) == (601, 600)
     assert proofreader.calls == 0
 
-    await author.patch(f"/chapters/{second}/", {"content": "It was."})
+    await author.patch(f"/chapters/{second}/", {"content": half})
     proofreader.may_answer.clear()
-    report = (await author.post("/proofreading-reports/", {"book": made["id"]})).body
+    accepted = await author.post("/proofreading-reports/", {"book": made["id"]})
+    assert accepted.status == 202
     await asyncio.wait_for(proofreader.asked.wait(), 30)
     await author.patch(f"/chapters/{second}/", {"content": "It was of no use. " * 20})
     proofreader.may_answer.set()
-    assert (await ended(author, report["id"]))["status"] == "completed"
+    assert (await ended(author, accepted.body["id"]))["status"] == "completed"
     assert proofreader.calls == 1
 
 
