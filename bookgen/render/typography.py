@@ -54,5 +54,5 @@ def _dash(found: re.Match[str], dash: str) -> str:
 def _french(text: str) -> str:
     text = _FRENCH_HIGH.sub(rf"{_NNBSP}\1", text)
     text = _FRENCH_COLON.sub(rf"{_NBSP}\1", text)
-    text = re.sub(r"« ?", f"«{_NNBSP}", text)
-    return re.sub(r" ?(?<!\u202f)»", f"{_NNBSP}»", text)
+    text = re.sub(rf"«[ {_NBSP}{_NNBSP}]?", f"«{_NNBSP}", text)
+    return re.sub(rf"[ {_NBSP}{_NNBSP}]?»", f"{_NNBSP}»", text)

@@ -42,11 +42,20 @@ def test_the_docx_audit_finds_no_fault(case: str, small: Rendered, make: Make, t
 def test_the_table_of_contents_has_the_page_numbers_of_the_pdf(small: Rendered) -> None:
     document = docx.Document(io.BytesIO(small.docx))
     entries = ["".join(each.text or "" for each in p._p.iter(f"{W}t")) for p in of_style(document, "toc 1")]
-    expected = [
-        f"{each.title}{small.layout.pagination.chapter_labels[each.number]}" for each in small.manuscript.chapters
-    ]
+    pages = [page.label for page in small.layout.pages if page.anchors]
+    expected = [f"{each.title}{page}" for each, page in zip(small.manuscript.chapters, pages, strict=True)]
 
     assert entries == expected
+
+
+@pytest.mark.parametrize(
+    ("blurb", "comments"),
+    [("Short.", "Short."), ("word " * 60, f"{'word ' * 49}word…"), ("字" * 300, f"{'字' * 254}…")],
+)
+def test_a_long_blurb_ends_after_a_word_in_the_files_properties(make: Make, blurb: str, comments: str) -> None:
+    document = docx.Document(io.BytesIO(render(make("Text.", blurb=blurb)).docx))
+
+    assert document.core_properties.comments == comments
 
 
 @pytest.mark.parametrize(("profile", "start"), [("digital", "nextPage"), ("print", "oddPage")])

@@ -56,6 +56,8 @@ from bookgen.render.typography import polisher
         ("de", "Er ging -- endlich", "Er ging – endlich"),
         ("fr", '"Viens!" dit-elle : oui', "«\u202fViens\u202f!\u202f» dit-elle\u00a0: oui"),
         ("fr", "l'eau d'hier", "l’eau d’hier"),
+        ("fr", "«\u00a0Partir\u00a0» ; « oui »", "«\u202fPartir\u202f»\u202f; «\u202foui\u202f»"),
+        ("fr", "«\u202fPartir\u202f» ; «oui»", "«\u202fPartir\u202f»\u202f; «\u202foui\u202f»"),
         ("pl", "\"Chodź\" i 'tam'", "„Chodź” i «tam»"),
         ("sv", '"Kom hit"', "”Kom hit”"),
         ("ru", '"Да" и "нет"', "«Да» и «нет»"),

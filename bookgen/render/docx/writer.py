@@ -311,7 +311,7 @@ class _DocxWriter:
         properties.author = book.author[:255]
         properties.subject = (book.subtitle or book.subject)[:255]
         properties.category = book.subject[:255]
-        properties.comments = book.blurb[:255]
+        properties.comments = _shortened(book.blurb)
         properties.language = book.language
         properties.keywords = ""
         properties.last_modified_by = "bookgen"
@@ -321,6 +321,11 @@ class _DocxWriter:
             package = self._document.part.package
             part = Part(PackURI("/docProps/custom.xml"), CUSTOM_TYPE, custom_properties(book.source), package)
             package.relate_to(part, RELATIONSHIP_TYPE.CUSTOM_PROPERTIES)
+
+
+def _shortened(blurb: str) -> str:
+    """The blurb in at most 255 characters, which is the limit of Word's field."""
+    return blurb if len(blurb) <= 255 else f"{blurb[:254].rsplit(maxsplit=1)[0]}…"
 
 
 def _entry(style: str, title: str, number: int, page: str, properties: str = "") -> str:

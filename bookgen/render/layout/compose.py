@@ -72,8 +72,8 @@ class Composer:
     def _pagination(self, front: Sequence[Page], chapters: Sequence[ChapterPages]) -> Pagination:
         """The pagination. The number of pages is even, as printers require."""
         pages = len(front) + max((chapter.before + len(chapter.pages) for chapter in chapters), default=0)
-        labels = {chapter.section.number: str(chapter.before + 1) for chapter in chapters}
-        poems = {poem: str(chapter.before + 1 + page) for chapter in chapters for poem, page in chapter.poems.items()}
+        labels = {chapter.section.number: str(chapter.first) for chapter in chapters}
+        poems = {poem: str(chapter.first + page) for chapter in chapters for poem, page in chapter.poems.items()}
         return Pagination(pages + pages % 2, labels, tuple(_starts(chapters)), poems)
 
     def _chapters(self) -> list[ChapterPages]:

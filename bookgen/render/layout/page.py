@@ -58,9 +58,10 @@ class PageStart:
 
 @dataclass(frozen=True, slots=True)
 class Pagination:
-    """The printed book's page count, and where its chapters, pages and poems begin. All formats use it.
+    """The printed book's page count and page starts, and the page numbers that the contents show. All formats use it.
 
-    `poem_labels`: the page of each poem, by its anchor.
+    `chapter_labels`: by the chapter's number. `poem_labels`: by the poem's anchor. In the `digital` profile they leave
+    out the blank pages of the printed book.
     """
 
     pages: int
