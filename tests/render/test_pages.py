@@ -86,8 +86,10 @@ def test_a_screen_file_has_no_blank_page_and_centred_text(novel: Rendered) -> No
     assert {round(left_edge(each), 2) for each in pages if len(body(each)) > 20} == {round(page.margins / 2, 2)}
 
 
-def test_every_format_uses_the_printed_page_numbers(novel: Rendered) -> None:
-    assert novel.layout.pagination == novel.printed.pagination
+def test_every_format_knows_the_pages_of_the_printed_book(novel: Rendered) -> None:
+    shown, printed = novel.layout.pagination, novel.printed.pagination
+
+    assert (shown.pages, shown.starts) == (printed.pages, printed.starts)
     assert novel.layout.pagination.pages == len(novel.printed.pages)
 
 

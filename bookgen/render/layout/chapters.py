@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from bookgen.render.layout.flow import Flow
 from bookgen.render.layout.looseness import Looseness
@@ -55,7 +56,7 @@ def chapter_pages(setter: Setter, section: Section, structure: Element, before: 
 def _keep_whole(rows: list[Row], poems: list[int], lines: int, above: int) -> None:
     """Keep each poem that fits a page on one. `poems`: the rows of their titles. `above`: lines above the first row.
 
-    A page may end short after any poem.
+    A longer poem begins on a new page and is divided between its stanzas. A page may end short after any poem.
     """
     for first, end in zip(poems, [*poems[1:], len(rows)], strict=False):
         while end > first and rows[end - 1].blank:
@@ -63,6 +64,10 @@ def _keep_whole(rows: list[Row], poems: list[int], lines: int, above: int) -> No
         if sum(row.units for row in rows[first:end]) <= lines - (above if first == 0 else 0):
             for row in rows[first : end - 1]:
                 row.keep = True
+        else:
+            rows[first].begins_page = first > 0
+            for row, following in pairwise(rows[first:end]):
+                row.loose = following.blank and not row.keep
         rows[end - 1].loose = True
 
 

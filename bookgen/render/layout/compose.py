@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.typeface import Typeface
+from bookgen.render.headings import chapter_heading
 from bookgen.render.layout.chapters import ChapterPages, chapter_pages
 from bookgen.render.layout.contents import ContentsEntry
 from bookgen.render.layout.front import FrontMatter, anchor
@@ -122,8 +123,8 @@ class Composer:
         ]
         if section.repeats_book_title:
             return poems
-        above, title = self._setter.language.chapter_name(section.number, section.title)
-        number = str(section.number) if above and section.numbered else ""
+        above, title = chapter_heading(section, self._settings, self._setter.language)
+        number = str(section.number) if above else ""
         description = section.title.strip() or label(0)
         return [ContentsEntry(title, label(0), anchor(section), description, number, tuple(poems))]
 

@@ -20,6 +20,8 @@ from bookgen.render.scene_breaks import SCENE_BREAK
 
 _NARROW = 13  # ems; narrower lines are not justified
 _KEPT_LINES = 8  # verse or code of up to this many lines is kept on one page
+_KEPT_STANZA = 20  # a stanza of a book of verse
+_ABOVE_POEM = 2  # lines above a heading in a book of verse, where stanzas are a line apart
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
 
@@ -182,6 +184,8 @@ class Flow:
     def _heading(self, level: int, spans: Spans, frame: TextFrame) -> None:
         self._block += 1
         self.space(keep=True)
+        if self._in_verse and self.rows:
+            self.rows[-1].units = _ABOVE_POEM
         self.headings.append(len(self.rows))
         size = self.geometry.size * _HEADING_SCALE[level]
         self._level = min(level, self._level + 1)  # tagged headings must not skip a level
@@ -275,7 +279,7 @@ class Flow:
             indent = geometry.verse_indent(verse.indent(index)) - turned
             shape = Shape(self._measure(line), size, indent, Align.START, hyphenated=False)
             lines = self._breaker.lines(words, shape)
-            kept = index < len(verses) - 1 and len(verses) <= _KEPT_LINES
+            kept = index < len(verses) - 1 and len(verses) <= (_KEPT_STANZA if self._in_verse else _KEPT_LINES)
             if lines and index < len(verses) - 1:
                 lines[-1].tail = Tail.SPACE
             self._put(lines, words, line, size, keep=kept)

@@ -65,6 +65,7 @@ class PageSearch:
         self._spans: dict[int, list[_Span]] = {}
         self._pages: dict[int, list[_Page]] = {}
         self._changed: dict[int, list[_Page]] = {}
+        self._begun = [index for index, row in enumerate(rows) if row.begins_page]
         self._units = [0]
         self._notes = [0.0]
         for row in rows:
@@ -160,7 +161,7 @@ class PageSearch:
     def _add_changed(self, found: list[_Page], start: int, fullest: int, room: int) -> None:
         """Add candidate pages that are full because a paragraph on them is a line longer or shorter."""
         for end, wanted in ((fullest - 1, 1), (fullest - 2, 2), (fullest + 1, -1)):
-            if not start < end < len(self._rows):
+            if not start < end < len(self._rows) or self._rows[end - 1].begins_page:
                 continue
             short = room - self._used(start, end) - wanted
             if not 0 <= short <= 1:
@@ -192,8 +193,10 @@ class PageSearch:
         }
 
     def _fullest(self, start: int, room: int) -> int:
-        """The row after the last one that fits on the page together with its notes."""
+        """The row after the last one that fits on the page together with its notes, before a row that begins one."""
         end = bisect_right(self._units, self._units[start] + room, start) - 1
+        if (at := bisect_right(self._begun, start)) < len(self._begun):
+            end = min(end, self._begun[at])
         while end > start and self._used(start, end) > room:
             end -= 1
         return max(end, start + 1)

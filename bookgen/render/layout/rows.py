@@ -72,8 +72,9 @@ class Row:
     """A row. `first` and `last`: a paragraph begins or ends here. `keep`: the next row stays on the same page.
     `together`: the same, unless a third of the page would stay empty.
 
-    `loose`: a page may end after it however short it is. `block` and `word` identify the text that begins here, `notes`
-    the notes it refers to. `head` is repeated above the row if a page starts with it. `anchor`: the link target here.
+    `loose`: a page may end after it however short it is. `begins_page`: it is the first row of its page. `block` and
+    `word` identify the text that begins here, `notes` the notes it refers to. `head` is repeated above the row if a
+    page starts with it. `anchor`: the link target here.
     """
 
     marks: list[Mark] = field(default_factory=list)
@@ -81,6 +82,7 @@ class Row:
     keep: bool = False
     together: bool = False
     loose: bool = False
+    begins_page: bool = False
     first: bool = True
     last: bool = True
     blank: bool = False
