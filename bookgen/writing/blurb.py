@@ -35,6 +35,8 @@ What it says:
 to the first third of the book. Never say how anything turns out, who did it, or what is found out at the end.
 - If the book is non-fiction: which question or problem its readers have, what the book takes them through, and what \
 they will be able to do or understand afterwards.
+- If the book is a memoir: whose life, which times and places of it, and what its author tries to understand, in the \
+third person. It answers nothing that the book leaves open.
 - If the book is a collection of poems: what they look at, where, in which forms, and how they sound. No poem is \
 explained.
 - One or two particular things from the book instead of general words. Nothing that is not in the book: no invented \

@@ -11,6 +11,7 @@ from typing import Any
 
 from bookgen.models import Book, story_kind
 from bookgen.writing import structured
+from bookgen.writing.language import language
 from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
 
 SCENE_FIELDS = ("place", "people", "want", "turn")
@@ -60,7 +61,7 @@ _KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
 
 ASKED = """\
 Then describe, under "plans", how each of these chapters is carried out, so that a writer can start on any of them \
-from your words alone. Keep what a chapter must do small enough for its length.
+from your words alone. Keep what a chapter must do small enough for its length, about {length}.
 {fields}"""
 OPEN = """
 Set up by earlier chapters and not paid off yet:
@@ -70,7 +71,8 @@ Set up by earlier chapters and not paid off yet:
 def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
     """The sentences that ask for the plans of chapters. `open_threads`: what earlier chapters set up."""
     words = book.target_word_count // max(book.chapter_count, 1)
-    told = ASKED.format(fields=_KINDS[story_kind(book)][1].format(scenes=_scenes(words)))
+    length = language(book.content_language).rough_length(words)
+    told = ASKED.format(length=length, fields=_KINDS[story_kind(book)][1].format(scenes=_scenes(words)))
     return told + (OPEN.format(threads="\n".join(f"- {each}" for each in open_threads)) if open_threads else "")
 
 

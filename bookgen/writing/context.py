@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bookgen.models import Book, Chapter, Digest
+from bookgen.models import Book, Chapter, Digest, StoryKind, story_kind
 from bookgen.providers.text import Block
 from bookgen.writing.craft import craft
 from bookgen.writing.fence import fenced
@@ -40,6 +40,7 @@ def book_data(book: Book, window: int = WINDOW) -> str:
     lines = [
         ("Title", book.title),
         ("Subtitle", book.subtitle),
+        ("Author, who remembers", book.author_name if story_kind(book) == StoryKind.MEMOIR else ""),
         ("Genre", book.genre),
         ("Audience", book.target_audience),
         ("Idea", clip(book.description, most)),

@@ -14,7 +14,8 @@ one stretch at a time, so that in the end it reads as if written in one go by on
 
 How you write:
 - Every word of the book is in {language}, with the quotation marks and the punctuation of books printed in that \
-language; names stay as they are given.
+language; if the book's data names a variety of it, such as British or Brazilian, in that variety. Names stay as they \
+are given.
 - {kind}
 - {readers}
 {manner}
@@ -34,6 +35,10 @@ _TELLING = """\
 paragraphs and chapters begin and end. Do not fall back on stock phrases, rhetorical triplets or "not X but Y".
 - Say a thing once. The reader knows what earlier chapters told: build on it, do not tell it again.
 - What is settled stays settled: names, ages, dates, places, who knows what, what has happened."""
+_SINGING = """\
+- Concrete before abstract: particular things, exact names. No stock phrases, no rhetorical triplets. Poems end in \
+different ways. A comparison, a rhyme or a turn of phrase occurs once in the book, unless its return is meant.
+- What is settled stays settled: names, dates, places, and the form of each poem."""
 _EXPLAINING = """\
 - Concrete before abstract: particular things, acts and words instead of summaries of them. Vary how sentences and \
 paragraphs begin. Steps, warnings and tables have one form throughout the book. Do not fall back on stock phrases, \
@@ -70,12 +75,14 @@ _CHILDREN = (
 )
 _VERSE = (
     "This is verse. Line breaks carry meaning; an image earns its place; no filler rhymes. A form that is asked for "
-    "keeps its rules, and what a form or a refrain repeats does not count as repetition."
+    "keeps its rules, and what a form or a refrain repeats does not count as repetition. The length of a poem follows "
+    "from its form and its subject."
 )
 _MEMOIR = (
     "This is a memoir. The person who remembers tells it: particular scenes, honest doubt, what was not understood "
     "then. Keep to what is given about the life: what is not given is asked, supposed or forgotten, and told as such. "
-    "Do not invent public facts about real people."
+    "What is generally known of the time, the places and the work is welcome, but not as something that happened in "
+    "the life. Do not invent public facts about real people."
 )
 
 _UNDECIDED = (
@@ -101,9 +108,11 @@ _ADVICE = (
 )
 _EITHER = f"{_PARAGRAPHS} and headings (`##`) only in non-fiction; in fiction {_SCENES}"
 _STANZAS = (
-    "each line of verse on a line of its own, an empty line between stanzas, *emphasis* where it is needed. If a "
-    "chapter has several poems, each begins with its title as a `##` heading."
+    "each line of verse on a line of its own, indented with spaces where the poem wants it, an empty line between "
+    "stanzas, *emphasis* where it is needed. If a chapter has several poems, each begins with its title as a `##` "
+    "heading."
 )
+_MANNERS = {_NON_FICTION: _EXPLAINING, _VERSE: _SINGING}
 _LAYOUTS = {_NON_FICTION: _ADVICE, _VERSE: _STANZAS, _UNDECIDED: _EITHER}
 
 # The kinds of books, by their names in a bible.
@@ -127,7 +136,7 @@ def craft(book: Book, *, brief: bool = False) -> str:
         language=lang.name,
         kind=kind,
         readers=_readers(book),
-        manner=_EXPLAINING if kind == _NON_FICTION else _TELLING,
+        manner=_MANNERS.get(kind, _TELLING),
         layout=_LAYOUTS.get(kind, _PLAIN),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from bookgen.errors import UpstreamAIError
-from bookgen.models import BookKind, Chapter, Digest
+from bookgen.models import Book, BookKind, Chapter, Digest, StoryKind, story_kind
 from bookgen.providers.text import CallsHalted
 from bookgen.threads import compute
 from bookgen.writing import continuity
@@ -38,7 +38,7 @@ async def noting(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest]
     It starts at the first word of the chapter's reply, because only then is the prompt in the provider's cache. A
     failed note is retried with the next chapter.
     """
-    if not (unnoted := _unnoted(draft)):
+    if not (unnoted := _unnoted(draft) if _is_noted(draft.book) else []):
         yield
         return
     task = asyncio.create_task(_note(unnoted, draft, steps.beside(), on_digest))
@@ -56,7 +56,7 @@ async def note_rest(material: Material, steps: Steps) -> AsyncIterator[Digest]:
     """The digests of written chapters that have no current one, at most of the last MAX_NOTED.
 
     These are the last chapter of a book and chapters that its author has changed. Books without any text by a model,
-    and children's books, get none. A failed note is left out. Raises CallsHalted.
+    books of verse and children's books get none. A failed note is left out. Raises CallsHalted.
     """
     known = {each.chapter_number: digest for each in material.chapters if (digest := stored_digest(material, each))}
     for chapter in _rest(material, known):
@@ -77,9 +77,14 @@ async def note_rest(material: Material, steps: Steps) -> AsyncIterator[Digest]:
 
 def _rest(material: Material, known: Mapping[int, Digest]) -> list[Chapter]:
     written = [chapter for chapter in material.chapters if chapter.content.strip()]
-    if material.book.kind is BookKind.CHILDRENS or not any(chapter.writer for chapter in written):
+    if not _is_noted(material.book) or not any(chapter.writer for chapter in written):
         return []
     return [chapter for chapter in written if chapter.chapter_number not in known][-MAX_NOTED:]
+
+
+def _is_noted(book: Book) -> bool:
+    """Whether what happens in a chapter matters to the next ones. Poems and picture books are not noted."""
+    return book.kind is not BookKind.CHILDRENS and story_kind(book) != StoryKind.VERSE
 
 
 def _unnoted(draft: WorkingDraft) -> list[Chapter]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from bookgen.models import Chapter
+from bookgen.models import Chapter, StoryKind, story_kind
 from bookgen.providers.text import Message, TextRequest
 from bookgen.words import count_words, tokens
 from bookgen.writing import brief, budget, chapter_plan, context, continuity, conversation, sentences
@@ -169,6 +169,9 @@ Still open from earlier chapters; take up those that belong here, and leave the 
 LAST_THREADS = """\
 Still open from earlier chapters; settle now what a reader is waiting for:
 {threads}"""
+LAST_OPEN_THREADS = """\
+Still open from earlier chapters. Come back to those that belong here. What the book's data does not answer stays open:
+{threads}"""
 SETTLED = """\
 The author has decided this. It holds, whatever earlier chapters say:
 {settled}"""
@@ -220,7 +223,8 @@ def _given(draft: WorkingDraft) -> Iterator[str]:
     yield NEXT_CHAPTER.format(summary=_task(following, draft.window // 24)) if following else LAST_CHAPTER
     if threads := continuity.open_threads(draft.digests)[-max(draft.window // continuity.TOKENS_A_THREAD, 2) :]:
         lines = "\n".join(f"- {thread}" for thread in threads)
-        yield (THREADS if following else LAST_THREADS).format(threads=context.data(lines))
+        last = LAST_OPEN_THREADS if story_kind(draft.book) == StoryKind.MEMOIR else LAST_THREADS
+        yield (THREADS if following else last).format(threads=context.data(lines))
     if settled := [line for _, each in sorted(draft.material.digests.items()) for line in each.settled]:
         lines = clip("\n".join(f"- {line}" for line in settled[-MAX_SETTLED:]), draft.window // 16)
         yield SETTLED.format(settled=context.data(lines))
@@ -256,9 +260,12 @@ def _task(chapter: Chapter, most: int) -> str:
 
 
 def _tail(draft: WorkingDraft) -> str:
-    """The last words of the previous chapter, from the start of a line or, if that is long, of a sentence."""
+    """The last words of the previous chapter, from the start of a line or, if that is long, of a sentence.
+
+    Empty if the whole chapter is in the prompt.
+    """
     before = draft.material.written_before(draft.chapter.chapter_number)
-    if not before:
+    if not before or before[-1].chapter_number in draft.view.numbers:
         return ""
     content = sentences.without_notes(before[-1].content).rstrip()
     start, most = len(content), min(TAIL_WORDS, draft.window // 40)

@@ -45,8 +45,8 @@ _LIFE = (
     "that the book's data and material do not give"
 )
 _POEMS = (
-    "names each of its poems, with what it looks at and, where it has one, its form; all chapters together have the "
-    "number of poems and the forms that the book's data ask for"
+    "names each of its poems, with what it looks at, about how many lines it has and, where it has one, its form; all "
+    "chapters together have the number of poems and the forms that the book's data ask for"
 )
 # What a summary says, by the kind of book.
 SUMMARIES: Mapping[str, str] = {

@@ -48,6 +48,17 @@ async def test_the_end_of_the_chapter_before_begins_with_a_paragraph_unless_that
     assert "First." not in end
 
 
+async def test_the_end_of_the_chapter_before_is_left_out_if_all_of_it_is_in_the_prompt():
+    steps = Scripted(obedient)
+    material = written(3, upto=2)
+
+    await write_chapter(material, 3, steps, context_tokens=200_000)
+
+    asked = whole(steps.of_stage("chapter")[0])
+    assert material.chapters[1].content in asked
+    assert "ends with these words" not in asked
+
+
 async def test_a_plan_lists_its_steps_and_speaks_of_set_ups_only_if_it_has_any():
     material = some_material(1)
     plans = {"steps": ["Find the tap.", "Close it."]}, {"sets_up": ["the locked drawer"]}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bookgen.models import Book
-from bookgen.writing import craft, planning
+from bookgen.writing import craft, notes, planning
+from bookgen.writing.chapter import write_chapter
 from bookgen.writing.proofreading import edits
 from bookgen.writing.proofreading.structure import keeps_structure
 from bookgen.writing.window import WINDOW
-from tests.writing.scripted import Scripted, a_book, a_chapter
+from tests.writing.scripted import Scripted, a_book, a_chapter, obedient, some_material
 
 POEMS = a_book(genre="Poetry")
 STANZA = "## Exchange\n\nI write it down: what came,\nwhat went, and, known, the name.\n\nSo."
@@ -74,3 +77,16 @@ def test_a_deeply_indented_line_can_be_changed() -> None:
     start = stanza.index("over the grass")
 
     assert keeps_structure(stanza, start, start + len("over the grass"), "over the path")
+
+
+async def test_poems_are_not_noted() -> None:
+    steps = Scripted(obedient)
+    material = some_material(3, genre="Poetry")
+    first = replace(material.chapters[0], content="Not drink.\nNot boys.", writer="a-model")
+    material = replace(material, chapters=(first, *material.chapters[1:]))
+
+    await write_chapter(material, 2, steps, context_tokens=200_000)
+    rest = [digest async for digest in notes.note_rest(material, steps)]
+
+    assert (rest, steps.of_stage("digest")) == ([], [])
+    assert first.content in "\n".join(steps.of_stage("chapter")[0].texts)

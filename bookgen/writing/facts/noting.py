@@ -30,8 +30,9 @@ FORM = """\
 - "facts": up to {facts} facts that later chapters must not contradict, in the order of the text. Each has "kind" (one \
 of the words below), "subject" (the person or thing that it is about; always by the same name), "value" (what is true \
 of the subject, in at most {value}) and "quote" (the passage of this chapter that says so, copied letter by letter \
-with its asterisks, {quote}). Note what happens in the story's present (in a memoir: in the life that it tells), not \
-what is remembered, told about an earlier time, dreamed, planned or only believed. The kinds:
+with its asterisks, {quote}). Note what happens in the story's present, not what is remembered, told about an earlier \
+time, dreamed, planned or only believed. The present of a memoir is the life that it remembers; what its narrator does \
+not know is noted as "state". The kinds:
   - "person" (age, looks, relation, work), "place", "object", "state" (an injury, a debt, a promise), "time", \
 "knowledge" (a term that was defined).
   - "acts": a named person does or says something, once for each person. "dies". "born": the value is the date. \
