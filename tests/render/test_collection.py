@@ -212,6 +212,14 @@ def test_a_poem_longer_than_a_page_begins_on_a_new_one_and_is_divided_between_st
     assert all(any("Roost" in stanza for stanza in page) for page in stanzas[1:3])
 
 
+def test_a_chapters_first_poem_begins_below_its_epigraph(make: Make) -> None:
+    text = f"*For Wren*\n\n{poem('Roost', 9, 12, 13, 11)}"
+    layout = render(make(("Shed", text), ("Tide", STANZA), genre="Poetry")).layout
+    first = next(page for page in layout.pages if "chapter-1" in page.anchors)
+
+    assert {"For Wren", "Roost", "Roost 0 0"} <= {mark.line.text for _, mark in body(first)}
+
+
 def test_titled_sections_of_a_book_of_verse_have_no_chapter_numbers(make: Make) -> None:
     book = render(make(("Shed", poem("Mud", 4)), ("", poem("Key", 4)), genre="Poetry"))
     shown = [mark.line.text for page in book.layout.pages for _, mark in body(page)]

@@ -56,7 +56,8 @@ def chapter_pages(setter: Setter, section: Section, structure: Element, before: 
 def _keep_whole(rows: list[Row], poems: list[int], lines: int, above: int) -> None:
     """Keep each poem that fits a page on one. `poems`: the rows of their titles. `above`: lines above the first row.
 
-    A longer poem begins on a new page and is divided between its stanzas. A page may end short after any poem.
+    A longer poem is divided between its stanzas and, unless it is the chapter's first, begins on a new page. A page may
+    end short after any poem.
     """
     for first, end in zip(poems, [*poems[1:], len(rows)], strict=False):
         while end > first and rows[end - 1].blank:
@@ -65,7 +66,7 @@ def _keep_whole(rows: list[Row], poems: list[int], lines: int, above: int) -> No
             for row in rows[first : end - 1]:
                 row.keep = True
         else:
-            rows[first].begins_page = first > 0
+            rows[first].begins_page = first != poems[0]
             for row, following in pairwise(rows[first:end]):
                 row.loose = following.blank and not row.keep
         rows[end - 1].loose = True
