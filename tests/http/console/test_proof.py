@@ -10,6 +10,8 @@ from tests.http.console.conftest import OpenPage, sign_in
 from tests.http.test_proofreading import Editor, finding
 
 SLIPS = "She walked to the the river. The boat was was gone. Nobody had had seen it leave the the quay."
+# So many previews have been loaded. One that is requested while its suggestion is being applied gets a 409.
+PREVIEWED = "performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/preview/')).length >= values[0]"
 
 
 async def test_each_suggestion_is_shown_and_then_applied_or_dismissed(page: BrowserPage, visitor: Api) -> None:
@@ -25,8 +27,10 @@ async def test_each_suggestion_is_shown_and_then_applied_or_dismissed(page: Brow
     await page.until("document.querySelector('.suggestion ins')")
     count = await left(page)
     await page.script("document.activeElement.blur()")
+    await page.until(PREVIEWED, 1)
     await page.keys("a")
     await page.until("Number(document.querySelector('[role=status].left').dataset.left) === values[0]", count - 1)
+    await page.until(PREVIEWED, 2)
     await page.keys("d")
     await page.until("Number(document.querySelector('[role=status].left').dataset.left) === values[0]", count - 2)
 
