@@ -82,10 +82,10 @@ async def test_a_book_that_waits_for_a_slot_is_loaded_when_it_gets_one(
 ) -> None:
     supervisor = await start(chapters_at_once=1)
     ours = [(account, await shelf.book(account, chapters=2)) for account in [await shelf.account() for _ in "ab"]]
+    (_, first), (_, second) = ours
     for account, book in ours:
         await supervisor.ask(account, book, Generate())
-    first, second = (book for _, book in ours)
-    await model.wait_until_asked(first, 1)
+        await model.wait_until_asked(first, 1)  # before the second could take the only place
     await until(lambda: supervisor.counts()["running"] == 2)
     model.answer(first, 1)
     await model.wait_until_asked(second, 1)
