@@ -7,6 +7,7 @@ service, and the logs of every service and database that a test starts. Under xd
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import io
 import logging
@@ -43,6 +44,7 @@ class KeptLines(io.TextIOBase):
 
     def __init__(self) -> None:
         self._file: TextIO = tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+        atexit.register(self._file.close)
         self._listeners: list[io.StringIO] = []
 
     def write(self, text: str, /) -> int:
