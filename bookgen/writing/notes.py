@@ -38,7 +38,7 @@ async def noting(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest]
     It starts at the first word of the chapter's reply, because only then is the prompt in the provider's cache. A
     failed note is retried with the next chapter.
     """
-    if not (unnoted := _unnoted(draft) if _is_noted(draft.book) else []):
+    if not (unnoted := _unnoted(draft)):
         yield
         return
     task = asyncio.create_task(_note(unnoted, draft, steps.beside(), on_digest))
@@ -83,12 +83,14 @@ def _rest(material: Material, known: Mapping[int, Digest]) -> list[Chapter]:
 
 
 def _is_noted(book: Book) -> bool:
-    """Whether what happens in a chapter matters to the next ones. Poems and picture books are not noted."""
+    """Whether what happens in a chapter matters to the next ones. It does not in poems and picture books."""
     return book.kind is not BookKind.CHILDRENS and story_kind(book) != StoryKind.VERSE
 
 
 def _unnoted(draft: WorkingDraft) -> list[Chapter]:
     material = draft.material
+    if not _is_noted(material.book):
+        return []
     return [each for each in draft.view.chapters if stored_digest(material, each) is None][-MAX_NOTED:]
 
 
