@@ -69,7 +69,7 @@ class DataFolder:
         self.world.pool = await open_pool(dsn, size=3)
 
     async def begin_books(self) -> Texts:
-        """Serve until fifty books are in flight and some chapters are finished, and kill the service."""
+        """Serve until fifty books are in flight and some chapters are finished. Then kill the service."""
         process = await self.serve()
         await self.open()
         await self.world.pool.execute("""UPDATE plan SET features = features || '{"books_per_month": 100000}'""")
@@ -81,7 +81,14 @@ class DataFolder:
         texts = await self.texts()
         await self.world.kill(process)
         self.world.pool.terminate()
+        await self.until_stopped()
         return texts
+
+    async def until_stopped(self) -> None:
+        """Wait until the folder's server has ended. It does so by itself once its service is dead."""
+        async with asyncio.timeout(ENDED_SECONDS):
+            while any(map(_alive, self.data.glob("pg*/postmaster.pid"))):  # noqa: ASYNC110 (the signal is a file)
+                await asyncio.sleep(0.02)
 
     async def texts(self) -> Texts:
         found = await self.world.pool.fetch(TEXTS)

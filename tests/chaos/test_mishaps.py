@@ -29,7 +29,8 @@ async def over(world: World, process: Process, poison: int) -> bool:
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-async def test_only_the_book_that_kills_its_process_is_quarantined(world: World) -> None:
+async def test_a_book_that_kills_its_process_is_quarantined_and_the_others_are_finished(world: World) -> None:
+    """A book that was being written at all three deaths is quarantined too, and goes on once it is resumed."""
     authors = [await world.author() for _ in range(6)]
     books = [await world.book(author) for author in authors]
     poison = books[2]
@@ -44,8 +45,14 @@ async def test_only_the_book_that_kills_its_process_is_quarantined(world: World)
         world.kills += 1
         process = await world.serve(f"checkpoint.before#{poison}:kill", wait=False)
 
-    for book in books:
-        await world.until_status(book, "error" if book == poison else "completed")
+    await process.until_ready()
+    for author, book in zip(authors, books, strict=True):
+        if book != poison:
+            await world.until("SELECT status IN ('completed', 'error') FROM run WHERE book_id = $1", book)
+            if await world.value("SELECT status FROM run WHERE book_id = $1", book) == "error":
+                assert (await world.steer(process, author, book, "resume"))[0] == 200
+            await world.until_status(book, "completed")
+    await world.until_status(poison, "error")
     assert (await world.value("SELECT failure FROM run WHERE book_id = $1", poison))["code"] == "quarantined"
     await world.check()
 
