@@ -20,6 +20,8 @@ class StoryKind(StrEnum):
 
 _OF_VERSE = r"poe(?:m|t|s[iíy])|poésie|\bverse\b|\blyrics?\b|lyrik\b|gedicht|поэзи|стихи|诗|詩"
 
+_OF_DETECTION = r"detective|myster|misterio|whodunit|krimi|\bpolar\b|polici|giallo|детектив|推理|探偵|侦探"
+
 # The first match for a genre is used. A genre without a match, in any language, is left to the model.
 _KINDS = (
     (
@@ -35,8 +37,8 @@ _KINDS = (
         StoryKind.NON_FICTION,
     ),
     (
-        r"fiction|novel|fantas|thriller|romance|horror|myster|\broman\b|roman$|krimi|saga|young adult|"
-        r"short stor|роман|小说|小説",
+        r"fiction|novel|fantas|thriller|romance|horror|\broman\b|roman$|saga|young adult|short stor|роман|小说|小説|"
+        rf"{_OF_DETECTION}",
         StoryKind.FICTION,
     ),
     (
@@ -60,6 +62,13 @@ def is_non_fiction(book: Book) -> bool:
 def is_verse(book: Book) -> bool:
     """Whether every line break of the book's text is kept. Poems for children are verse too."""
     return story_kind(book) == StoryKind.VERSE or re.search(_OF_VERSE, book.genre, re.IGNORECASE) is not None
+
+
+def is_mystery(book: Book) -> bool:
+    """Whether the book is fiction about a crime or a puzzle that is solved at its end."""
+    return story_kind(book) == StoryKind.FICTION and bool(
+        re.search(f"crime|{_OF_DETECTION}", book.genre, re.IGNORECASE)
+    )
 
 
 def _kind_of(genre: str) -> str:

@@ -19,6 +19,7 @@ REPLY_SHARE = 0.27  # of a small window, for a reply
 REPLY_SLACK, LONG_REPLY_SLACK = 1.25, 1.1  # room in a reply, as a multiple of the requested words
 
 MIN_WHOLE_SHARE = 0.6  # a text that ends with less than this share of the request is only a part of its chapter
+MIN_WHOLE_SHARE_OF_VERSE = 0.3
 RUNAWAY_SHARE = 1.6  # of its length: a longer chapter is requested again in a tighter version
 RUNAWAY_SLACK_WORDS = 60  # so that a few extra sentences do not make a tiny chapter a runaway
 CLOSING_WORDS = 60  # to end a chapter that broke off at its full length
@@ -77,15 +78,19 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The words that a chapter should have (`aim`, its budget), and the number to ask for to get them (`ask`)."""
+    """The words that a chapter should have (`aim`, its budget), and the number to ask for to get them (`ask`).
+
+    `in_lines`: it is verse, whose length follows from the lines of its poems.
+    """
 
     aim: int
     ask: int
+    in_lines: bool = False
 
     @property
     def min_whole_words(self) -> float:
         """The fewest words of a whole chapter: a text that ends by itself with fewer is only a part."""
-        return min(self.aim, self.ask) * MIN_WHOLE_SHARE
+        return min(self.aim, self.ask) * (MIN_WHOLE_SHARE_OF_VERSE if self.in_lines else MIN_WHOLE_SHARE)
 
     def pace(self) -> Pace:
         return Pace(asked=200, wrote=200 * self.aim / self.ask)
@@ -135,8 +140,8 @@ def is_full(aim: int, written: int) -> bool:
 
 
 def is_runaway(goal: Goal, words: int) -> bool:
-    """Whether a chapter is far longer than both its budget and the length asked for."""
-    return words > max(goal.ask, goal.aim) * RUNAWAY_SHARE + RUNAWAY_SLACK_WORDS
+    """Whether a chapter of prose is far longer than both its budget and the length asked for."""
+    return not goal.in_lines and words > max(goal.ask, goal.aim) * RUNAWAY_SHARE + RUNAWAY_SLACK_WORDS
 
 
 def max_calls(aim: int, lengths: Lengths) -> int:
@@ -144,14 +149,16 @@ def max_calls(aim: int, lengths: Lengths) -> int:
     return 2 * max(round(aim / min(lengths.part, PART_WORDS)), 1) + 4
 
 
-def goal_for(chapter: Chapter, chapters: Sequence[Chapter]) -> Goal:
+def goal_for(chapter: Chapter, chapters: Sequence[Chapter], *, in_lines: bool = False) -> Goal:
     """The words that a chapter aims for, and the number to ask this model for to get them.
 
     A model that wrote more in earlier chapters than it was asked for is asked for less now, and the other way round, so
     that the book keeps its length. No chapter has to make up for another one: its plan needs its room. The number
     differs from the budget by at most `MAX_BEND`, and that of the last chapter by at most `MAX_BEND_OF_THE_END`. It
-    depends on the chapters alone, so that an interrupted run asks for the same again.
+    depends on the chapters alone, so that an interrupted run asks for the same again. `in_lines`: see `Goal`.
     """
+    if in_lines:
+        return Goal(_budget(chapter), _budget(chapter), in_lines=True)
     ordered = sorted(chapters, key=lambda each: each.chapter_number)
     pace = Pace(asked=1, wrote=1)  # in budgets, so that long chapters do not outweigh short ones
     for earlier in ordered:

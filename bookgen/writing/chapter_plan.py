@@ -30,6 +30,13 @@ turn (what has changed at its end), all this in about 40 words a scene.
 - pays_off: what it pays off, in the words of the set-up. Everything that is set up is paid off, and nothing is paid \
 off that was not set up.
 - last_image: the thing seen or done that it ends on; no moral, no summary."""
+LIFE = """\
+- scenes: {scenes}, as far as the book's data and material give any; otherwise what was usual in that time, the work, \
+a place or a question. Each has its place (with the time), its people, want (what somebody wanted or tried) and turn \
+(what has changed or is understood at its end), all this in about 40 words. Leave empty what is not given.
+- sets_up: what it begins that a later chapter comes back to, each in a few words.
+- pays_off: what it comes back to, in the words of the set-up.
+- last_image: the thing seen or done that it ends on; no moral, no summary."""
 STEPS = """\
 - question: the reader's question that it answers.
 - steps: how it answers the question, in order, each in a few words. In instructions, what makes a step safe \
@@ -39,7 +46,8 @@ comes before it.
 VERSE = """\
 - sets_up and pays_off: the images in it that a later chapter returns to, and the earlier images that it returns to, \
 each in a few words.
-- last_image: what it ends on."""
+- last_image: what it ends on.
+A short line of verse has about five words and a pentameter eight or nine: count the lines of the poems accordingly."""
 EITHER = f"""\
 In fiction and memoir:
 {SCENES}
@@ -52,7 +60,7 @@ _STORY = ("scenes", "sets_up", "pays_off", "last_image")
 _ADVICE = ("question", "steps", "examples", "outcome")
 _KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "fiction": (_STORY, SCENES),
-    "memoir": (_STORY, SCENES),
+    "memoir": (_STORY, LIFE),
     "children": (_STORY, SCENES),
     "verse": (("sets_up", "pays_off", "last_image"), VERSE),
     "non_fiction": (_ADVICE, STEPS),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from bookgen.models import Book, is_non_fiction, story_kind
+from bookgen.models import Book, is_mystery, is_non_fiction, story_kind
 from bookgen.providers.text import Message, PromptTooLong, TextRequest
 from bookgen.writing import brief, chapter_plan, drawn_names, planning, structured
 from bookgen.writing.budget import spread
@@ -32,9 +32,13 @@ bible, which every chapter will be written from:
 - voice: point of view, tense, tone and what the language is like, in two or three sentences.
 - arc: how the whole book moves, in {arcs} sentences, each for about an equal share of the book, from beginning to end.
 {entries}"""
+SOLUTION = """\
+- outcome: what really happened: who did it, how, when and why, which clues prove it, and what every false trail \
+turns out to be, in up to 200 words. The reader learns it only at the end.
+"""
 ENTRIES = """\
 - people: the main ones (in non-fiction: those who are named, if any), each with what must never change: age, looks, \
-relations, work, what they want.
+relations, work, what they want; in up to 60 words each. Of real people only what the book's data gives.
 - places: those that the book returns to, each with what must never change.
 - terms: words and names that must always be spelt and used the same way."""
 NON_FICTION_ENTRIES = """\
@@ -190,6 +194,7 @@ class _Plan:
             range(1, last + 1),
             bible=True,
             kind=not story_kind(book),
+            outcome=is_mystery(book),
             premises=bool(planned) and drawn_names.asks_for_premises(book),
             planned=planned,
         )
@@ -200,7 +205,7 @@ class _Plan:
             premises=drawn_names.premises(book) if form.premises else "",
             summaries=planning.summaries(book, self.window),
             total=lang.length(book.target_word_count),
-            entries=NON_FICTION_ENTRIES if is_non_fiction(book) else ENTRIES,
+            entries=(SOLUTION if form.outcome else "") + (NON_FICTION_ENTRIES if is_non_fiction(book) else ENTRIES),
             arcs=min(max(book.chapter_count // 5, 3), 8),
             kind=KIND if form.kind else "",
             chapters=planning.range_of(1, last),

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from bookgen.models import Book
 from bookgen.providers.text import TextRequest
-from bookgen.writing import chapter_plan, structured
+from bookgen.writing import chapter_plan, sentences, structured
 from bookgen.writing.craft import CRAFTS
 from bookgen.writing.echo import echoed, instructions
 from bookgen.writing.foreign import mostly_foreign
@@ -21,13 +21,12 @@ T = TypeVar("T")
 
 BIBLE_LISTS = ("people", "places", "terms")
 MAX_ENTRIES = 24  # of each list
+MAX_ENTRY_CHARACTERS = 1_200  # of a description: twice what is asked for
 _ALSO_CALLED = {"name": "title", "chapter_title": "title", "description": "summary", "synopsis": "summary"}
 
 _CHAPTER = object_of({"title": TEXT, "summary": TEXT})
 _ENTRIES = list_of(object_of({"name": TEXT, "description": TEXT}))
 _BIBLE_FIELDS = {"premise": TEXT, "voice": TEXT, "arc": list_of(TEXT), **dict.fromkeys(BIBLE_LISTS, _ENTRIES)}
-_BIBLE = object_of(_BIBLE_FIELDS)
-_BIBLE_WITH_KIND = object_of({"kind": TEXT, **_BIBLE_FIELDS})
 # For the model itself, which plans with them. No code reads them.
 _PREMISES = list_of(object_of({"premise": TEXT, "probability": {"type": "number"}}))
 
@@ -47,12 +46,15 @@ CHAPTERS_IN_WORDS = 'under "chapters" an object with {keys}, each an object with
 class ReplyForm:
     """The parts of a reply: `premises` to choose from, the `bible`, its `kind`, and chapters with these `numbers`.
 
+    `outcome`: the bible of a mystery also says what really happened.
+
     `planned`: the book, if the reply also has a plan of each chapter. The kind of the book decides the plans' form.
     """
 
     numbers: Sequence[int]
     bible: bool = False
     kind: bool = False
+    outcome: bool = False
     premises: bool = False
     planned: Book | None = None
 
@@ -60,7 +62,7 @@ class ReplyForm:
         """The JSON schema. Each chapter is a key, since no provider's schema mode can fix a list's length."""
         parts: dict[str, Any] = {"premises": _PREMISES} if self.premises else {}
         if self.bible:
-            parts["bible"] = _BIBLE_WITH_KIND if self.kind else _BIBLE
+            parts["bible"] = object_of(dict.fromkeys(self._added(), TEXT) | _BIBLE_FIELDS)
         if self.numbers:
             parts["chapters"] = object_of({f"chapter_{number}": _CHAPTER for number in self.numbers})
         if self.planned:
@@ -70,15 +72,19 @@ class ReplyForm:
     def example(self) -> str:
         """An empty reply as JSON, for the model to copy and fill in."""
         entry = [{"name": "…", "description": "…"}]
-        parts: dict[str, Any] = {"premises": [{"premise": "…", "probability": "…"}]} if self.premises else {}
+        parts: dict[str, Any] = {"premises": [{"premise": "…", "probability": 0.5}]} if self.premises else {}
         if self.bible:
-            kind = {"kind": "…"} if self.kind else {}
-            parts["bible"] = kind | {"premise": "…", "voice": "…", "arc": ["…"], **dict.fromkeys(BIBLE_LISTS, entry)}
+            usual = {"premise": "…", "voice": "…", "arc": ["…"], **dict.fromkeys(BIBLE_LISTS, entry)}
+            parts["bible"] = dict.fromkeys(self._added(), "…") | usual
         if self.numbers:
             parts["chapters"] = {f"chapter_{number}": {"title": "…", "summary": "…"} for number in self.numbers}
         if self.planned:
             parts["plans"] = chapter_plan.example(self.planned, self.numbers[0])
         return json.dumps(parts, ensure_ascii=False)
+
+    def _added(self) -> list[str]:
+        """The fields that the bibles of some books have besides the usual ones."""
+        return ["kind"] * self.kind + ["outcome"] * self.outcome
 
     def asked(self) -> str:
         """The sentences that ask for a reply of this form, with an example."""
@@ -140,7 +146,9 @@ def _read_bible(bible: object) -> Mapping[str, Any]:
         raise Copied("the bible has a placeholder instead of a premise and a voice")
     if (kind := structured.name_of(bible.get("kind"))) in CRAFTS:
         read["kind"] = kind
-    read["arc"] = list(structured.texts_of({"arc": [], **bible}, "arc", most=10, longest=400))
+    if isinstance(outcome := bible.get("outcome"), str) and not _EMPTY_WORDS.match(outcome):
+        read["outcome"] = structured.text_of(bible, "outcome")
+    read["arc"] = list(structured.texts_of({"arc": [], **bible}, "arc", most=10, longest=MAX_ENTRY_CHARACTERS))
     for key in BIBLE_LISTS:
         read[key] = [entry for item in _items(bible.get(key) or []) if (entry := _entry(item))][:MAX_ENTRIES]
     return read
@@ -162,7 +170,9 @@ def _entry(item: object) -> dict[str, str] | None:
     except Malformed:
         return None
     description = record.get("description")
-    told = " ".join(description.split())[:400] if isinstance(description, str) else ""
+    told = " ".join(description.split()) if isinstance(description, str) else ""
+    if len(told) > MAX_ENTRY_CHARACTERS:
+        told = sentences.complete(told[:MAX_ENTRY_CHARACTERS]) or told[:MAX_ENTRY_CHARACTERS]
     return None if _EMPTY_WORDS.match(name) else {"name": name, "description": "" if told == "…" else told}
 
 

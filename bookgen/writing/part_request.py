@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from bookgen.models import Chapter, StoryKind, story_kind
+from bookgen.models import Chapter, StoryKind, is_verse, story_kind
 from bookgen.providers.text import Message, TextRequest
 from bookgen.words import count_words, tokens
 from bookgen.writing import brief, budget, chapter_plan, context, continuity, conversation, sentences
@@ -68,6 +68,10 @@ AGAIN = f"""
 PROMPTS: Mapping[Task, str] = {"write": NEXT_PART, "continue": CONTINUE, "extend": EXTEND, "close": CLOSE}
 
 WHOLE_CHAPTER = "Write the whole chapter, about {part_length}. {position}"
+WHOLE_POEMS = (
+    "Write the whole chapter: every poem that its summary names, each in its form and with about as many lines as the "
+    "summary says; if it does not say, about {part_length} in all. Nothing is explained or summed up."
+)
 PART_OF_CHAPTER = "You write it in several parts. Now write {this_part}, about {part_length}. {position}"
 
 _WHOLE = "It has everything that the summary asks for. End once all of that is told; do not sum up."
@@ -129,7 +133,8 @@ def _prompt(draft: WorkingDraft, part: budget.Part, task: Task) -> str:
     if draft.text:
         prompt = PROMPTS[task].format(**words)
     else:
-        ask = WHOLE_CHAPTER if part.count == 1 else PART_OF_CHAPTER
+        whole = WHOLE_POEMS if is_verse(draft.book) else WHOLE_CHAPTER
+        ask = whole if part.count == 1 else PART_OF_CHAPTER
         prompt = FIRST_PART.format(ask=ask.format(**words), **_first_part(draft))
     return prompt + (AGAIN.format(problem=draft.problem) if draft.problem else "")
 
@@ -164,10 +169,11 @@ The chapter after it. Do not tell its content here:
 {summary}"""
 LAST_CHAPTER = "The book ends with this chapter."
 THREADS = """\
-Still open from earlier chapters; take up those that belong here, and leave the others open:
+Still open from earlier chapters, unless the last of them has settled it; take up those that belong here, and leave \
+the others open:
 {threads}"""
 LAST_THREADS = """\
-Still open from earlier chapters; settle now what a reader is waiting for:
+Still open from earlier chapters, unless the last of them has settled it; settle now what a reader is waiting for:
 {threads}"""
 LAST_OPEN_THREADS = """\
 Still open from earlier chapters. Come back to those that belong here. What the book's data does not answer stays open:

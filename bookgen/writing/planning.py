@@ -41,8 +41,8 @@ instructions to you.
 _STORY = "says who wants what, what stands in the way, what changes and what is left open"
 _ADVICE = "says which question is answered, in which steps and with which examples"
 _LIFE = (
-    "says what is remembered, by whom, and what nobody knows any more, and adds no event, person or saying of the life "
-    "that the book's data and material do not give"
+    "says what is remembered, and by whom, or which work, place or question of the life it is about, and adds no "
+    "event, person or saying of the life that the book's data and material do not give"
 )
 _POEMS = (
     "names each of its poems, with what it looks at, about how many lines it has and, where it has one, its form; all "

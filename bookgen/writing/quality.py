@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from bookgen import threads
-from bookgen.models import Book, Chapter
+from bookgen.models import Book, Chapter, is_verse
 from bookgen.words import count_words
 from bookgen.writing.craft import has_refrains, is_sung
 from bookgen.writing.facts import settled
@@ -23,7 +23,8 @@ from bookgen.writing.reply_cleanup import Cleaned
 from bookgen.writing.residue import residue, without_residue
 from bookgen.writing.stock_phrases import moral, stock_paragraphs
 
-MIN_SHARE, MAX_SHARE = 0.75, 1.25  # of its budget: a chapter outside gets a finding
+MAX_DRIFT = 0.25  # of its budget: a chapter that differs more gets a finding
+MAX_DRIFT_OF_VERSE = 0.6  # the lines of its poems decide
 
 RECENT = 15  # chapters
 MAX_OF_A_KIND = 8  # findings of one kind per chapter: more would say nothing new
@@ -75,7 +76,7 @@ def _inspect(content: str, book: Book, chapter: Chapter, earlier: Sequence[str])
         *(() if is_sung(book) else repeated_paragraphs(content)),
         *stock_paragraphs(content, book.content_language),
         *same_edges(content, earlier),
-        *_length(content, chapter),
+        *_length(content, chapter, MAX_DRIFT_OF_VERSE if is_verse(book) else MAX_DRIFT),
     ]
     return sorted(_few_of_a_kind(flaws), key=lambda flaw: (ORDER.index(flaw.kind), flaw.paragraph or 0))
 
@@ -90,9 +91,9 @@ def _few_of_a_kind(flaws: Sequence[Flaw]) -> list[Flaw]:
     return kept
 
 
-def _length(content: str, chapter: Chapter) -> list[Flaw]:
+def _length(content: str, chapter: Chapter, most: float) -> list[Flaw]:
     words, budget = count_words(content), chapter.target_word_count
-    if MIN_SHARE * budget <= words <= MAX_SHARE * budget:
+    if abs(words - budget) <= most * budget:
         return []
     return [Flaw("length", None, "", f"The chapter has {words:,} words; {budget:,} were asked for.")]
 

@@ -84,9 +84,10 @@ UNUSABLE = {
     "cut, and told to be whole": BLURB[:-20],
     "a loop": says(BLURB, StopReason.LOOP),
     "one sentence over and over": "She looks at the lamp in the window. " * 12,
-    "the instructions": "Keep to the first third of the book. Never say how anything turns out, who did it, or what is "
-    "found out at the end. Plain, concrete sentences in the present tense, for the audience that is named. Only what "
-    "is in the book: no invented names or events, no praise, no prizes, no quotations from critics.",
+    "the instructions": "Keep to the first third of the book, and give away no surprise of it. Never say how anything "
+    "turns out, who did it, or what is found out at the end. Plain, concrete sentences in the present tense, for the "
+    "audience that is named. Only what is in the book: no invented names or events, no praise, no prizes, no "
+    "quotations from critics.",
 }
 
 

@@ -29,12 +29,12 @@ async def requests(stage: str) -> list[TextRequest]:
     [
         (
             "outline",
-            "A chapter's summary says what is remembered, by whom, and what nobody knows any more, and adds no event, "
-            "person or saying of the life that the book's data and material do not give",
+            "or which work, place or question of the life it is about, and adds no event, person or saying of the life "
+            "that the book's data and material do not give",
         ),
         ("outline", "Author, who remembers: A. Writer"),
         ("chapter", "not as something that happened in the life"),
-        ("chapter", "what is not given is asked, supposed or forgotten, and told as such"),
+        ("chapter", "What is not given is asked, supposed or forgotten: say so once"),
         (
             "digest",
             "The present of a memoir is the life that it remembers; what its narrator does not know is noted",

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bookgen.models import Book
-from bookgen.writing import craft, notes, planning
+from bookgen.writing import budget, craft, notes, planning
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.proofreading import edits
 from bookgen.writing.proofreading.structure import keeps_structure
@@ -90,3 +90,27 @@ async def test_poems_are_not_noted() -> None:
 
     assert (rest, steps.of_stage("digest")) == ([], [])
     assert first.content in "\n".join(steps.of_stage("chapter")[0].texts)
+
+
+async def test_poems_are_asked_for_by_their_lines_and_keep_the_length_that_they_come_to() -> None:
+    """A chapter of prose of twice its length is requested again in a tighter version. A poem is as long as its form."""
+    long = "\n".join(f"the salt is heavy in the {word} she wore" for word in ("hem", "seam", "sack") * 60)
+    steps = Scripted(lambda *_: long)
+    first = a_chapter(1, content="Salt, and no more.", target_word_count=1_000)
+
+    written = await write_chapter(
+        replace(some_material(2), book=POEMS, chapters=(first, a_chapter(2, target_word_count=800))), 2, steps
+    )
+
+    (request,) = steps.of_stage("chapter")
+    assert "every poem that its summary names" in request.texts[-1]
+    assert "about 800 words in all" in request.texts[-1]
+    assert written.content == long
+    assert [finding.kind for finding in written.findings] == ["length"]
+
+
+def test_no_section_of_poems_is_asked_to_make_up_for_the_pace_of_the_others() -> None:
+    chapters = [a_chapter(number, content="salt " * 400, target_word_count=300) for number in (1, 2)]
+
+    assert budget.goal_for(chapters[1], chapters).ask < 300
+    assert budget.goal_for(chapters[1], chapters, in_lines=True).ask == 300

@@ -58,7 +58,7 @@ async def test_repeated_input_is_never_paid_in_full_again(protocol):
 
     told, chapters = server.ledger, sum(tokens(draft.content) for draft in drafts)
     assert told["cache_read"] >= 0.95 * 12 * tokens(sent(server.requests[0]))
-    assert told["input"] + told["cache_write"] <= 1.3 * chapters
+    assert told["input"] + told["cache_write"] <= 1.35 * chapters
 
 
 async def test_every_writing_call_contains_what_the_book_has_established(protocol):

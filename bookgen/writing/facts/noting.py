@@ -43,8 +43,8 @@ not know is noted as "state". The kinds:
   - "now": the subject is the chapter, the value is the date of what it tells, if the text gives it. "back": from here \
 it tells of an earlier time; the subject is the chapter, the value is that time. "on": an event and its date. "after": \
 an event; the value is the earlier event that it follows from. Dates as YYYY, YYYY-MM or YYYY-MM-DD.
-  - "thread_opened": a question, plan or danger that the chapter leaves open; the value states it in full. \
-"thread_closed": the value is the number of a thread above that it settles."""
+  - "thread_opened": a question, plan or danger that the chapter leaves open, one each; the value states it in full, \
+with its names. "thread_closed": the value is the number of a thread above that it settles."""
 
 NON_FICTION_FORM = """\
 - "facts": up to {facts} facts that later chapters must not contradict, in the order of the text. Each has "kind" (one \
@@ -55,8 +55,8 @@ by letter with its asterisks, {quote}). Note what the book itself says, not what
   - "object": what the reader is to have or to use, with its size or form.
   - "person": who they are, or what happened to them. "place".
   - "born": a person; the value is the date. "on": an event and its date. Dates as YYYY, YYYY-MM or YYYY-MM-DD.
-  - "thread_opened": a question that the chapter leaves to a later one; the value states it in full. "thread_closed": \
-the value is the number of a thread above that it answers."""
+  - "thread_opened": a question that the chapter leaves to a later one, one each; the value states it in full, with \
+its names. "thread_closed": the value is the number of a thread above that it answers."""
 
 
 def form(book: Book) -> str:

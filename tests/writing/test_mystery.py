@@ -1,0 +1,69 @@
+"""A mystery is planned with its solution, which every chapter is written from and no blurb or cover is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bookgen.writing import context, craft
+from bookgen.writing.outline import draft_outline
+from tests.writing.scripted import Scripted, a_book, outline_reply
+
+SOLVED = "Ruth struck her with the flask. The roman numerals of the label prove it."
+LONG = "She is 41 and left-handed. " * 18 + "She writes months in roman numerals."
+
+
+def plan_with(brief, **fields) -> str:
+    reply = json.loads(outline_reply(brief))
+    return json.dumps({**reply, "bible": {**reply["bible"], **fields}})
+
+
+@pytest.mark.parametrize("genre", ["Crime novel", "Krimi", "Cozy mystery", "Roman policier", "Детектив"])
+async def test_the_plan_of_a_mystery_says_what_really_happened(genre: str) -> None:
+    steps = Scripted(lambda request, brief, call: plan_with(brief, outcome=SOLVED))
+
+    outline = await draft_outline(a_book(genre=genre, chapter_count=2, bible={}), steps)
+
+    (request,) = steps.of_stage("outline")
+    assert "who did it, how, when and why" in request.texts[-1]
+    assert "outcome" in json.dumps(request.schema)
+    assert f"Outcome: {SOLVED}" in context.bible(outline.bible)
+
+
+@pytest.mark.parametrize("genre", ["Novel", "Fantasy", "True crime", "Poetry"])
+async def test_other_books_have_no_solution(genre: str) -> None:
+    steps = Scripted(lambda request, brief, call: outline_reply(brief))
+
+    await draft_outline(a_book(genre=genre, chapter_count=2, bible={}), steps)
+
+    assert "who did it" not in steps.of_stage("outline")[0].texts[-1]
+    assert "every clue" not in craft.craft(a_book(genre=genre))
+
+
+def test_a_mystery_shows_its_clues_and_may_recall_them() -> None:
+    told = craft.craft(a_book(genre="Crime novel"))
+
+    assert "every clue is shown plainly" in told
+    assert "it may recall those clues" in told
+
+
+async def test_a_description_is_kept_whole() -> None:
+    """A culprit's description was cut after 400 characters: the clue that proves it was in the rest."""
+    people = [{"name": "Ruth", "description": LONG}]
+    steps = Scripted(lambda request, brief, call: plan_with(brief, people=people))
+
+    outline = await draft_outline(a_book(genre="Crime novel", chapter_count=2, bible={}), steps)
+
+    assert outline.bible["people"] == people
+
+
+async def test_a_description_without_end_ends_with_a_sentence() -> None:
+    people = [{"name": "Ruth", "description": "She is 41 and left-handed. " * 100}]
+    steps = Scripted(lambda request, brief, call: plan_with(brief, people=people))
+
+    outline = await draft_outline(a_book(genre="Crime novel", chapter_count=2, bible={}), steps)
+
+    kept = outline.bible["people"][0]["description"]
+    assert 1_000 < len(kept) <= 1_200
+    assert kept.endswith("left-handed.")
