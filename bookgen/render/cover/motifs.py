@@ -14,7 +14,7 @@ from bookgen.render.scenes.brush import Brush
 
 @dataclass(frozen=True, slots=True)
 class Tones:
-    """The colours of an object: most of it, its second part, and its lines. `ground` is what it stands on."""
+    """The colours of an object: most of it, its second part, and its lines. `ground` is the colour behind it."""
 
     main: Colour
     second: Colour
