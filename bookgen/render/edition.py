@@ -19,7 +19,7 @@ _paginations: dict[str, Pagination] = {}
 
 
 class Edition:
-    """A manuscript with its settings. `key` is the same for all formats of a book, which share one pagination by it."""
+    """A manuscript with its settings. All formats of a book have one `key`, under which their pagination is cached."""
 
     def __init__(
         self, manuscript: Manuscript, settings: ExportSettings, key: str, cover_design: CoverDesign | None = None

@@ -15,7 +15,7 @@ from bookgen.models import SourceType
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Text in one style. `text` "\\n" is a forced line break. `note` is an index into the chapter's notes."""
+    """Text in one style, or a reference to the chapter's note with index `note`. `text` "\\n": a forced line break."""
 
     text: str
     bold: bool = False

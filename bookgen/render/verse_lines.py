@@ -1,4 +1,4 @@
-"""The lines of verse, and their spaces. Markdown drops indents, so marks replace them before it is parsed."""
+"""The lines of verse, and their spaces. Markdown drops indents, so marks replace them before the text is parsed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_LETTERS_OF_LINES = 60  # a wide letter counts as two
 def is_in_lines(paragraph: str) -> bool:
     """Whether a paragraph in a book of prose is set line by line, such as a rhyme or an address.
 
-    It is if all its lines are short. Longer lines were wrapped by an editor.
+    That is so if all its lines are short. Longer lines were wrapped by an editor.
     """
     lines = paragraph.split("\n")
     return len(lines) > 1 and all(

@@ -27,7 +27,7 @@ def family_of(seed: str, genre: str, variant: int, style: str = "", avoided: Seq
 
 
 def family_in(style: str) -> Family | None:
-    """The design family named by a requested style, or None."""
+    """The design family whose name occurs in `style`. None if there is none."""
     wanted = style.casefold()
     return next((family for family in FAMILIES if family.name in wanted), None)
 

@@ -1,4 +1,4 @@
-"""Objects that a cover shows alone. Each is drawn in flat shapes within 50 units of the brush's origin."""
+"""Single objects for covers. Each function draws one in flat shapes, within 50 units of the brush's origin."""
 
 from __future__ import annotations
 

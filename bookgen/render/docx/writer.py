@@ -69,7 +69,7 @@ class _DocxWriter:
         self._links: dict[str, str] = {}
         chapters = manuscript.chapters
         poems = (poem.anchor for section in chapters for poem in section.poems)
-        self._poems = {poem: number for number, poem in enumerate(poems, len(chapters))}  # by anchor
+        self._poems = {poem: number for number, poem in enumerate(poems, len(chapters))}  # bookmarks by anchor
         self._body = BodyWriter(self._geometry, self._link, self._embed, self._poems, rtl=self._language.rtl)
 
     def file(self) -> bytes:
@@ -96,9 +96,9 @@ class _DocxWriter:
 
     @property
     def _start(self) -> str:
-        """The type of a chapter's section. Only in print can it insert a blank page before the chapter, as in the PDF.
+        """The type of a chapter's section: "oddPage", which can insert a blank page, only for print, as in the PDF.
 
-        LibreOffice omits a running head after each such blank page.
+        After each such blank page, LibreOffice omits a running head.
         """
         printed = self._settings.profile == "print"
         return "oddPage" if printed and self._settings.chapter_starts == "right" else "nextPage"

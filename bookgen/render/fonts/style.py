@@ -104,9 +104,10 @@ class Style:
         return width, fragment
 
     def _numbers(self, text: str, glyphs: list[tuple[int, int]]) -> list[int]:
-        """The character numbers (see `Face`) of a word's glyphs, which are given with their clusters.
+        """The character numbers (see `Face`) of a word's glyphs.
 
-        The first glyph of a cluster represents the cluster's whole text.
+        `glyphs`: pairs of a glyph and the place in `text` where its cluster begins. The first glyph of a cluster
+        represents the cluster's whole text.
         """
         number = self.face.number
         if [cluster for _, cluster in glyphs] == list(range(len(text))):

@@ -104,7 +104,7 @@ class Typeface:
     def _wide_marks(self, text: str, kind: dict[str, Any]) -> Source | None:
         """The font of the ideographs, if punctuation marks that Latin also has must be set in it; otherwise None.
 
-        They must in languages without spaces, if the text also has ideographs or consists of such marks only.
+        That is so in languages without spaces, if the text also has ideographs or consists of such marks only.
         """
         if not self.unspaced or kind.get("mono") or not _WIDE_MARKS.search(text):
             return None

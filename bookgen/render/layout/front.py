@@ -62,7 +62,7 @@ class FrontMatter:
         return page
 
     def _notice(self) -> list[_Part]:
-        """The notice that the book is sample text, if it is."""
+        """The notice about sample text, as one text of the title page. Empty if there is no such notice."""
         notice = self._manuscript.notice
         return [(notice, 0.9, self._geometry.lead * 2, "P", {"italic": True})] if notice else []
 

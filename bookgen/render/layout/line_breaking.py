@@ -224,7 +224,7 @@ def first_fit(words: Words, measures: Measures, hyphenate: Hyphenate | None) -> 
 
 
 class _LineEnd(NamedTuple):
-    """A node in the search of `fit_shaped`: where a line ends, the lines so far, their cost, and hyphens in a row."""
+    """A node in the search of `fit_shaped`: where a line ends, lines so far, their cost, and consecutive hyphens."""
 
     place: Breakpoint
     lines: int

@@ -12,7 +12,7 @@ from bookgen.render.layout.rows import Element, Mark
 class Placed:
     """A mark (text, rule, image or fill) whose row has its baseline at (x, y), in points from the page's lower left.
 
-    `x` is the text's left edge. It is set once the page's side of the spread is known.
+    `x` is the text's left edge. It is set once it is known whether the page is a left or a right one.
     """
 
     mark: Mark
