@@ -24,10 +24,10 @@ class _Line:
 
 
 class AccountTurns:
-    """Lets each account run `at_once` jobs, while up to `waiting` more wait in the account's own line.
+    """Gives each account `at_once` turns. A turn lets one job run; up to `waiting` more jobs queue for the turns.
 
-    All accounts with a job that timed out in the last REMEMBERED_SECONDS share a single turn. So files that can never
-    be rendered in time occupy at most one worker, however many accounts request them.
+    Accounts with a job that timed out in the last REMEMBERED_SECONDS run only one job at a time, all of them together.
+    So files that can never be rendered in time occupy at most one worker, however many accounts request them.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class AccountTurns:
 
     @asynccontextmanager
     async def of(self, account_id: int) -> AsyncIterator[None]:
-        """A context that holds one of the account's turns. Raises RenderingFailed if too many jobs wait already."""
+        """A context that holds one of the account's turns. Raises RenderingFailed if too many of its jobs wait."""
         line = self._lines.setdefault(account_id, _Line(self._at_once))
         if line.inside >= self._at_once + self._waiting:
             raise RenderingFailed(

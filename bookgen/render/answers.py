@@ -54,7 +54,7 @@ class WorkerAnswer:
 
 
 async def receive(read: Callable[[int], Awaitable[bytes]]) -> WorkerAnswer:
-    """Read the next answer with `read(number of bytes)`. Raises UnreadableAnswer if it does not follow the format."""
+    """Read the next answer. `read(n)` returns the next n bytes. Raises UnreadableAnswer if the format is wrong."""
     length = LENGTH.unpack(await read(LENGTH.size))[0]
     if length > MAX_HEAD_BYTES:
         raise UnreadableAnswer
@@ -96,9 +96,10 @@ def failed(traceback: str) -> WorkerAnswer:
 
 
 def result_of(answer: WorkerAnswer) -> Result:
-    """The file or picture in the answer.
+    """The file, cover or picture in the answer.
 
-    Raises InvalidInput or RenderTimeout if it could not be made, and RuntimeError if the renderer failed.
+    Raises InvalidInput if the job's input cannot be rendered, RenderTimeout if the worker ran out of memory, and
+    RuntimeError with the worker's traceback if the renderer has a bug.
     """
     about = answer.about
     if answer.outcome is JobOutcome.EXHAUSTED:

@@ -16,7 +16,7 @@ def member(data: bytes, name: str) -> bytes:
 
 
 def rezip(data: bytes, instead: Mapping[str, bytes]) -> bytes:
-    """The zip file again with fixed dates. `instead` replaces the content of members, by name.
+    """Copy a zip file with fixed dates. `instead` maps names of members to their new content.
 
     Pictures and the `mimetype` member are stored uncompressed.
     """

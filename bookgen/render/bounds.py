@@ -1,6 +1,6 @@
 """Limits on a chapter's Markdown and size.
 
-Markdown that would take the parser hours is set as plain text instead. A chapter too long to be laid out in time is
+Markdown that would take the parser hours is treated as plain text instead. A chapter too long to be laid out in time is
 refused at once.
 """
 
@@ -30,7 +30,7 @@ def explodes(source: str) -> bool:
 
 
 def _brackets(block: str) -> int:
-    """The number of brackets that stay open or contain others."""
+    """The number of brackets that are never closed, plus the number of brackets opened inside others."""
     open_, nested = 0, 0
     for sign in re.findall(r"[\[\]]", _ESCAPED.sub("", block)):
         if sign == "[":
@@ -60,7 +60,7 @@ def plain(source: str) -> Iterator[Block]:
 
 
 def require_few_texts(number: int, blocks: Sequence[Block]) -> None:
-    """Raise InvalidInput if the chapter has more than MAX_TEXTS texts."""
+    """Raise InvalidInput if chapter `number` has more than MAX_TEXTS paragraphs, list items, table cells and lines."""
     texts = sum(len(spans_of(block)) for block in blocks)
     if texts > MAX_TEXTS:
         held = f"Chapter {number} has {texts:,} paragraphs, list items, table cells and lines"

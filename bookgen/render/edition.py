@@ -19,7 +19,7 @@ _paginations: dict[str, Pagination] = {}
 
 
 class Edition:
-    """A manuscript with its settings. `key` is the same for all formats of a book, so its pagination is reused."""
+    """A manuscript with its settings. All formats of a book have one `key`, under which their pagination is cached."""
 
     def __init__(
         self, manuscript: Manuscript, settings: ExportSettings, key: str, cover_design: CoverDesign | None = None
@@ -40,7 +40,7 @@ class Edition:
 
     @property
     def pagination(self) -> Pagination:
-        """Where the printed pages begin. This needs no font files for printing."""
+        """Where the pages of the printed book begin. A character that no font has is no error here."""
         if known := _paginations.get(self._key):
             return known
         return self._keep(self._composer(self.manuscript, self.settings, measuring=True).pagination())

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Format:
     """An export format.
 
-    `name` is the key in a plan's `export_formats` and the end of the path; `label` and `use` are for the page, `noun`
-    is for a sentence. `settings` names the export settings that can change the file.
+    `name` is the key in a plan's `export_formats` and ends the URL path of the export. `label` and `use` are shown on
+    the page, `noun` within sentences. `settings` names the export settings that can change the file.
     """
 
     name: str

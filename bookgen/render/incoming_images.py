@@ -45,11 +45,11 @@ def _upright(image: Image.Image) -> Image.Image:
 def _check_size(width: int, height: int) -> None:
     if width * height > _MAX_PIXELS:
         raise InvalidInput(
-            image=[f"The picture is too large: {width} × {height} pixels. At most {_MAX_PIXELS:,} in all are allowed."]
+            image=[f"The picture is too large: {width} × {height} pixels. At most {_MAX_PIXELS:,} pixels are allowed."]
         )
     if min(width, height) < _MIN_SIDE:
         raise InvalidInput(
-            image=[f"The picture is too small: {width} × {height} pixels. Each side needs at least {_MIN_SIDE}."]
+            image=[f"The picture is too small: {width} × {height} pixels. Each side needs at least {_MIN_SIDE} pixels."]
         )
 
 

@@ -20,9 +20,10 @@ RENDERER = "15"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An export job. `kind` is a format, "preview", "pages" or "scans". `source`: the origin that the metadata names.
+    """An export job. `source`: the origin that the metadata names.
 
-    `first`: the number of the first page, for "scans".
+    `kind` is a format, "preview" (a PDF of the first pages), "pages" (all pages as HTML) or "scans" (some pages as
+    images). `first`: the number of the first page for "scans".
     """
 
     kind: str
@@ -67,7 +68,7 @@ class Job:
 
 
 def last_change(book: Book, chapters: Sequence[Chapter]) -> datetime:
-    """The date to write into a file of the book, in UTC and whole seconds, which every format supports."""
+    """The time of the last change, for the book's files: in UTC and whole seconds, which every format supports."""
     last = max([book.updated_at, *(chapter.updated_at for chapter in chapters)])
     return last.astimezone(UTC).replace(microsecond=0)
 

@@ -77,7 +77,7 @@ def _titled(section: Section, book_title: str, language: Locale, *, is_only: boo
 
 
 def _of_chapter(illustrations: Sequence[PlacedPicture], chapter: Chapter, book: Book) -> Sequence[PlacedPicture]:
-    """The chapter's pictures. For a spread only the newest, since its page has room for one."""
+    """The chapter's pictures. In a picture book only the newest, since a chapter has one page for a picture."""
     found = [each for each in illustrations if each.chapter_id == chapter.id]
     return [replace(found[-1], position=0)] if found and book.kind is BookKind.CHILDRENS else found
 

@@ -61,7 +61,7 @@ def _parser(*, without: Sequence[str] = ()) -> MarkdownIt:
 
 
 _PARSER = _parser()
-_VERSE_PARSER = _parser(without=("list", "lheading"))  # "1953. The mark": a line, whatever it begins with
+_VERSE_PARSER = _parser(without=("list", "lheading"))  # "1953. The mark" is a line, no list item
 _ENUMERATION = re.compile(
     r"^(chapter|kapitel|chapitre|cap[íi]tulo|capitolo|hoofdstuk|rozdział|kapitola|глава|розділ)\b", re.I
 )
@@ -85,8 +85,8 @@ def parse(
 ) -> tuple[tuple[Block, ...], tuple[tuple[Block, ...], ...]]:
     """The blocks and notes of one chapter. A first heading that only repeats the title is dropped.
 
-    `verse`: every line break of the text is kept. Text that would take the parser hours is not parsed; its paragraphs
-    become plain text.
+    `polish` corrects the punctuation of a text. `verse`: every line break of the text is kept. Text that would take
+    the parser hours is not parsed; its paragraphs become plain text.
     """
     text = clean(source)
     lines = with_markdown_breaks(text.split("\n"))
@@ -134,7 +134,7 @@ def _is_empty(block: Block) -> bool:
 
 
 def _repeats(block: Block, title: str) -> bool:
-    """Whether the block is a heading that only repeats the chapter's title. One with a note does not count."""
+    """Whether the block is a heading that only repeats the chapter's title. A heading with a note does not."""
     if not isinstance(block, model.Heading) or any(span.note is not None for span in block.spans):
         return False
     heading = _plain("".join(span.text for span in block.spans))

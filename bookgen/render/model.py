@@ -15,7 +15,7 @@ from bookgen.models import SourceType
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Text in one style. `text` "\\n" is a forced line break. `note` is an index into the chapter's notes."""
+    """Text in one style, or a reference to the chapter's note with index `note`. `text` "\\n": a forced line break."""
 
     text: str
     bold: bool = False
@@ -31,8 +31,8 @@ Spans = tuple[Span, ...]
 MAX_ROW_LETTERS = 66  # letters of small type in a line
 MAX_SHORT_TABLE_LINES = 18
 MAX_HAND_LINE_LETTERS = 50
-EMS_A_SPACE = 0.4  # of a verse line's indent
-USUAL_INDENT = 4  # spaces; no long line of a poem turns within it
+EMS_A_SPACE = 0.4  # the width of each space in a verse line's indent
+USUAL_INDENT = 4  # spaces; the continuation of a long line in a poem is indented further
 TURNED_EMS = 1.5  # from the deepest indent of a poem to the continuation of its long lines
 POEM_TURNED_EMS = USUAL_INDENT * EMS_A_SPACE + TURNED_EMS  # the same from the left, if no line is indented further
 
@@ -207,7 +207,7 @@ class PlacedPicture:
 
 @dataclass(frozen=True, slots=True)
 class Poem:
-    """A poem in the contents. `block`: its heading among the chapter's blocks. `anchor`: its name as a link target."""
+    """A poem in the contents. `block`: the index of its heading in the chapter. `anchor`: its name as a link target."""
 
     block: int
     title: str
@@ -267,9 +267,9 @@ class Manuscript:
     chapters: tuple[Section, ...]
     cover: Picture | None = None
     watermark: str = ""
-    ages: str = ""  # the readers' ages if this is a picture book, whose chapters are spreads
+    ages: str = ""  # the readers' ages if this is a picture book
     notice: str = ""  # the notice on the first page if the book has sample text
-    source: SourceType | None = None  # the origin that the files' metadata names; None: none
+    source: SourceType | None = None  # the origin that the files' metadata names, if any
 
     @property
     def has_contents(self) -> bool:

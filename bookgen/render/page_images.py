@@ -22,7 +22,7 @@ _QUALITY = 80
 
 
 def scanned_pages(text: Manuscript, edition: Edition, first: int) -> dict[str, Any]:
-    """`PAGES_OF_A_SCAN` pages from number `first`, in the form of `html_pages`: each is an image with its text."""
+    """The page count, and PAGES_OF_A_SCAN pages from number `first` as in `html_pages`: images with their text."""
     whole = edition.layout
     pages = whole.pages[first - 1 : first - 1 + PAGES_OF_A_SCAN]
     images = _images(write_pdf(text, replace(whole, pages=pages), edition.settings)) if pages else ()

@@ -6,8 +6,8 @@ from __future__ import annotations
 def some_pages(encoded: bytes, first: int, count: int) -> bytes:
     """The encoded pages, cut down to `count` of them from number `first`. Empty beyond the last page.
 
-    The pages are megabytes of JSON, so they are found by the text at their start, which cannot occur in their HTML
-    because quotes are escaped in JSON.
+    The JSON is megabytes long, so it is not parsed. A page is found by the text at its start, which cannot occur in its
+    HTML because quotes are escaped in JSON.
     """
     start, end = (encoded.find(b'{"number":%d,"kind":' % number) for number in (first, first + count))
     if start < 0:

@@ -19,7 +19,7 @@ def with_poems(section: Section) -> Section:
     """The chapter with its poems, and in each stanza the deepest indent of its poem.
 
     A poem begins with a heading. Headings below the level of the chapter's highest titles, and headings that are only
-    numbers, are parts of a poem. A chapter that is one poem of its own title has none to list.
+    numbers, are parts of a poem. For a chapter that is one poem with the chapter's title, no poem is listed.
     """
     section = replace(section, blocks=tuple(_with_poem_indents(section.blocks)))
     headings = [

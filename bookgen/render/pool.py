@@ -80,8 +80,8 @@ class RenderPool:
     async def run(self, job: Any) -> Any:
         """Run a job and return its result. Cancelling the caller cancels the job.
 
-        Raises RenderingFailed if too many jobs wait already, RenderTimeout if the job takes too long, and InvalidInput
-        if its input cannot be rendered.
+        Raises RenderingFailed if too many jobs wait already or the worker process stops, RenderTimeout if the job needs
+        too much time or memory, InvalidInput if its input cannot be rendered, and RuntimeError if the renderer fails.
         """
         data = await asyncio.to_thread(pickle.dumps, job, pickle.HIGHEST_PROTOCOL)
         places, room = self._waiting + self._size, self._waiting_bytes - self._queued_bytes
@@ -97,9 +97,9 @@ class RenderPool:
             self._queued_bytes -= len(data)
 
     async def run_patiently(self, account_id: int, job: Any) -> Any:
-        """Run a job in a turn of the account, retrying while there is no room for it.
+        """Run a job in a turn of the account. Retry if too many jobs wait or the worker process stops.
 
-        Raises RenderTimeout if the job takes too long or never finds room, and InvalidInput as `run` does.
+        Raises what `run` raises, but RenderTimeout instead of RenderingFailed, after MAX_TRIES tries.
         """
         tries = 0
         while True:
@@ -132,7 +132,7 @@ class RenderPool:
             log.error(
                 "render_worker_died",
                 error=repr(error),
-                to_do="If this repeats, look in the system's log for processes killed for memory.",
+                to_do="If this repeats, look in the system's log for processes that were killed to free memory.",
             )
             raise RenderingFailed("The export process stopped unexpectedly. Try again.", retry_after=5) from None
         finally:
@@ -148,8 +148,8 @@ class RenderPool:
                 return worker
             log.error(
                 "render_worker_died",
-                error="it ended between two jobs",
-                to_do="Nothing is lost. If this repeats, look in the system's log for processes killed for memory.",
+                error="the process ended between two jobs",
+                to_do="No job is lost. If this repeats, look in the system's log for processes killed to free memory.",
             )
             await worker.kill()
         return None
@@ -163,7 +163,7 @@ class RenderPool:
 
 
 class Worker:
-    """One worker process. `usable` is False while it works on a job."""
+    """One worker process. `usable` is False while it works on a job, and after it ran out of memory."""
 
     def __init__(self, process: Process, stdin: StreamWriter, stdout: StreamReader) -> None:
         self._process = process
@@ -189,7 +189,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process is known to run. uvloop raises RuntimeError for a job that is sent to one that ended."""
+        """Whether the process is known to run. uvloop raises RuntimeError if a job is sent to an ended process."""
         return self._process.returncode is None and not self._stdin.is_closing()
 
     @property

@@ -38,7 +38,7 @@ _ELIDED_IN = {code: re.compile(words + _NOT_QUOTED, re.I) for code, words in _EL
 
 
 class _Ahead:
-    """Finds the next match of a pattern after a place. Places must only grow, so the text is searched only once."""
+    """Finds the next match of a pattern after a place. Each call needs a later place, so the text is searched once."""
 
     def __init__(self, pattern: re.Pattern[str], text: str) -> None:
         self._pattern = pattern
@@ -159,7 +159,7 @@ class _Quotes:
 
 
 def _opens(previous: str, after: str, *, is_open: bool) -> bool:
-    """Whether a mark between two characters opens a quotation. `is_open`: there is one that it could close."""
+    """Whether a mark between two characters opens a quotation. `is_open`: it could also close an open one."""
     if after.isspace():
         return previous in _OPENERS and not is_open
     if previous in _OPENERS:

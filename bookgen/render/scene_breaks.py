@@ -70,7 +70,7 @@ def without_needless_breaks(blocks: Sequence[Block]) -> list[Block]:
 
 
 def as_break(block: Block) -> Block:
-    """The block, or a scene break if it is a paragraph, heading or list that is only such a sign."""
+    """The block, or a scene break if it is a paragraph, heading or list that contains only the sign of one."""
     match block:
         case Paragraph(spans) | Heading(_, spans) if spans and not any(span.code or span.href for span in spans):
             text = "".join(span.text for span in spans)

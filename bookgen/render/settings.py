@@ -42,7 +42,7 @@ class ExportSettings:
 
     @classmethod
     def cleaned(cls, given: Mapping[str, Any]) -> ExportSettings:
-        """The settings with these values, whose texts keep only the characters that a page can show."""
+        """The settings with the values `given`, without the characters in their texts that a page cannot show."""
         texts = {name: clean(value).strip() for name, value in given.items() if name in MAX_LENGTHS}
         if "publisher" in texts:
             texts["publisher"] = one_line(texts["publisher"])
@@ -66,29 +66,29 @@ RANGES = {"font_size": (8.0, 18.0), "line_spacing": (1.0, 2.0)}
 MAX_LENGTHS = {"dedication": 1_000, "copyright_text": 5_000, "isbn": 20, "publisher": 200}
 
 MEANINGS = {
-    "include_cover": "Put the selected cover first. Not in a PDF with the `print` profile.",
+    "include_cover": "Begin the file with the selected cover. Not in a PDF with the `print` profile.",
     "include_title_page": "Include the title page.",
     "include_copyright_page": "Include the copyright page.",
     "include_toc": "Include the table of contents. A book with one chapter has none, unless it has several poems.",
     "include_illustrations": "Include the pictures of the chapters.",
-    "dedication": "The text of the dedication page. Empty: no such page.",
+    "dedication": "The text of the dedication page. Empty: no dedication page.",
     "copyright_text": "The text of the copyright page. Empty: a standard notice.",
     "isbn": "An ISBN-10 or ISBN-13, with or without hyphens.",
     "publisher": "The publisher's name.",
     "font": "The typeface. Scripts that it lacks are set in other faces.",
-    "font_size": "The size of the text in points. Null: by the trim size.",
-    "line_spacing": "The distance between lines, as a multiple of the font size.",
+    "font_size": "The size of the text in points. Null: chosen by page size, in a picture book by age range.",
+    "line_spacing": "The distance between lines. 1.0 is single spacing, about 1.2 times the font size.",
     "justify": "Align the text on both sides.",
     "hyphenate": "Break words at the ends of lines.",
-    "drop_caps": "Start each chapter with a large letter. PDF and EPUB.",
-    "chapter_starts": "Start chapters on a right-hand page or on any page. PDF and Word with the `print` profile.",
+    "drop_caps": "Start each chapter with a large letter. Only in PDF and EPUB.",
+    "chapter_starts": "Start chapters on a right-hand page or on any page. Only in `print` PDF and Word files.",
     "page_numbers": "Number the pages.",
     "running_heads": "Print the title and the chapter above the text.",
-    "profile": "`digital`: for screens, with cover, links, tags and PDF/A. `print`: for printers. PDF and Word.",
-    "color": "Print pictures in colour. PDF with the `print` profile.",
-    "bleed": "Extend the pages by a bleed. PDF with the `print` profile.",
-    "cover_wrap": "Make the whole print cover (back, spine and front) instead of the text. PDF.",
-    "paper": "The paper, which decides the width of the spine. PDF with `cover_wrap`.",
+    "profile": "`digital`: for screens, with cover, links, tags and PDF/A. `print`: for printing. EPUB ignores it.",
+    "color": "Print pictures in colour instead of grey. Only in a PDF with the `print` profile.",
+    "bleed": "Add bleed around the pages. Only in a PDF with the `print` profile.",
+    "cover_wrap": "Make the whole print cover (back, spine and front) instead of the text. Only in PDF.",
+    "paper": "The colour of the paper, which decides the width of the spine. Only in a PDF with `cover_wrap`.",
     "require_complete": "Refuse a book with a missing chapter (409) instead of leaving the chapter out.",
 }
 

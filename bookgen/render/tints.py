@@ -1,4 +1,4 @@
-"""Derives from a picture the background colour of the page next to it, and a round detail."""
+"""Derives from a picture the background colour of the page next to it, and a round cut-out."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ SAFE: float = RULES["interior"]["safe"] * INCH
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """A page size in points, with its name for callers and the type size that suits it."""
+    """A page size in points. `name` is its name in the API, `font_size` the type size that suits it in points."""
 
     name: str
     label: str

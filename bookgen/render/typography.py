@@ -46,7 +46,7 @@ def polisher(language: Locale) -> Callable[[str], str]:
 
 
 def _dash(found: re.Match[str], dash: str) -> str:
-    """The dash. If it ends interrupted speech, there is no space between it and the closing mark."""
+    """The text for the matched hyphens. A dash that ends interrupted speech has no space before the closing mark."""
     breaks_off = not found[0].endswith(" ") and found.string[found.end() : found.end() + 1] in ("", '"', "'", "\n")
     return dash.rstrip() if breaks_off else dash
 

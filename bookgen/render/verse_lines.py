@@ -1,4 +1,4 @@
-"""The lines of verse, and their spaces. Markdown drops indents, so they are marked before it is parsed."""
+"""The lines of verse, and their spaces. Markdown drops indents, so marks replace them before the text is parsed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bookgen.render.characters import is_wide
 from bookgen.render.model import Span, Spans, lines_by_hand
 
 _MARK = "\x02"  # cleaned text has no control characters
-_END = "."  # of the marks of a line: emphasis begins after a space or punctuation, not after a control character
+_END = "."  # follows the marks of a line: Markdown's emphasis begins after punctuation, not after a control character
 _MARKS = re.compile(rf"{_MARK}+\{_END}")
 _INDENTED = re.compile(r"[ \t]+(?=[^\s#>|`~])")
 _WIDE = re.compile(r"[ \t]*\t[ \t]*|  +")
@@ -20,7 +20,7 @@ MAX_LETTERS_OF_LINES = 60  # a wide letter counts as two
 def is_in_lines(paragraph: str) -> bool:
     """Whether a paragraph in a book of prose is set line by line, such as a rhyme or an address.
 
-    Its lines are short then. Longer ones were wrapped by an editor.
+    That is so if all its lines are short. Longer lines were wrapped by an editor.
     """
     lines = paragraph.split("\n")
     return len(lines) > 1 and all(
@@ -37,7 +37,7 @@ def with_marked_indent(line: str) -> str:
 
 
 def without_indents(spans: Spans) -> tuple[Spans, tuple[int, ...]]:
-    """The spans without marks, and the indent of each line in spaces; empty if no line has one."""
+    """The spans without the marks of `with_marked_indent`, and each line's indent in spaces; empty if none has one."""
     lines = [line for line in lines_by_hand(spans) if any(map(_shows, line))]
     indents = tuple("".join(span.text for span in line).count(_MARK) for line in lines)
     bare = (replace(span, text=_MARKS.sub("", span.text)) for span in spans)
@@ -62,5 +62,5 @@ def _bounded(gap: str) -> str:
 
 
 def with_spaces(code: str) -> str:
-    """Code with its indents as spaces again."""
+    """Code with the marks of its indents turned back into spaces."""
     return _MARKS.sub(lambda marks: " " * marks[0].count(_MARK), code)

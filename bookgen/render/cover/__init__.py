@@ -1,1 +1,1 @@
-"""Covers: composed and drawn here, with lettering set by the same typesetter as the book's pages."""
+"""Covers: composed and drawn by bookgen, with lettering set by the same typesetter as the book's pages."""

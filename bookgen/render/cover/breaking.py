@@ -50,7 +50,7 @@ class Unit:
 
     @property
     def ended(self) -> float:
-        """Its width at the end of a line, with the hyphen if it has one."""
+        """The unit's width at the end of a line, with its hyphen if it has one."""
         return self.width + sum(style.word(text)[0] for text, style in self.hyphen)
 
 
@@ -124,9 +124,10 @@ def spaced(text: str) -> bool:
 
 
 def broken(units: Sequence[Unit], count: int, evenness: float) -> Lines | None:
-    """Break the units into exactly `count` lines at the lowest cost. None if there are fewer units than lines.
+    """Break the units into exactly `count` lines at the lowest cost.
 
-    `evenness` weights the cost of uneven lines. To save time, line ends far from even ones are not tried.
+    Returns None if there are fewer units than lines, or if the lines would be very uneven: to save time, very uneven
+    lines are not tried. `evenness` weights the cost of uneven lines.
     """
     if count > len(units):
         return None
@@ -165,7 +166,12 @@ def _cheapest(
     widest: float,
     evenness: float,
 ) -> tuple[float, int] | None:
-    """The lowest cost of all lines up to one that ends before unit `end`, and the start of that line."""
+    """The lowest cost of all lines up to one that ends before unit `end`, and the first unit of that line.
+
+    `reach`: the width of the text before each unit. `before`: for each unit at which this line can start, the lowest
+    cost of the lines above and the start of the last of them. `mean`, `widest`: the mean and the greatest line width.
+    None if this line can start nowhere.
+    """
     last = units[end - 1]
     cost = last.cost if end < len(units) else 0.0
     reached = reach[end - 1] + last.ended

@@ -43,7 +43,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class DrawnShape:
-    """A filled shape, or an outline of `line` pixels. `path` is SVG path data with absolute M, L, Q, C and Z."""
+    """A filled shape, or an outline if its width `line` is not 0. `path`: SVG path data, absolute M, L, Q, C and Z."""
 
     path: str
     colour: Colour
@@ -99,7 +99,10 @@ class Drawing:
         self.fill(circle(center, radius), colour)
 
     def fade(self, box: Box, stops: Sequence[tuple[float, Colour]]) -> None:
-        """Fill the box with a vertical gradient, as bands too narrow to see. Each overlaps the one above a little."""
+        """Fill the box with a vertical gradient, as bands too narrow to see. Each band overlaps the band above it.
+
+        `stops`: heights as shares of the box, from 0 at the top to 1 at the bottom, and the colour at each.
+        """
         steps = list(_steps(stops, box.height))
         ends = [top for top, _ in steps[1:]] + [box.height]
         for (top, shade), end in zip(steps, ends, strict=True):
@@ -125,7 +128,7 @@ def circle(center: Point, radius: float) -> str:
 
 
 def _steps(stops: Sequence[tuple[float, Colour]], height: float) -> Iterable[tuple[float, Colour]]:
-    """The gradient's shades and the y at which each begins, from 0 to the height."""
+    """The bands of a gradient with these stops: the y at which each begins, from 0 to `height`, and its colour."""
     last = None
     rows = max(1, round(height))
     for row in range(0, rows, 2):

@@ -1,4 +1,4 @@
-"""The display typefaces of covers. Scripts that one lacks are set in the fallback faces of the book's pages."""
+"""The display typefaces of covers. Scripts that a typeface lacks are set in the fallback faces of the book's pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from bookgen.render.fonts.families import SANS, SERIF, Source, static, variable
 class DisplayFace:
     """A typeface with its setting on a cover.
 
-    `tracking` is per mille of the size. `lead` is the distance between lines by the size, unless letters would touch.
+    `tracking`: additional space between letters, per mille of the type size. `lead`: the distance between baselines as
+    a multiple of the type size. If letters of two lines would touch, the distance is greater.
     """
 
     source: Source

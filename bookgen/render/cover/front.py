@@ -16,9 +16,10 @@ from bookgen.render.cover.sheet import Sheet, Typography
 
 
 def family_of(seed: str, genre: str, variant: int, style: str = "", avoided: Sequence[str] = ()) -> Family:
-    """The family for a book's cover number `variant`. A `style` that names a family selects it.
+    """The design family for a book's cover number `variant`. A `style` that names a family selects it.
 
-    Families for the book's genre come first, and none repeats before all have been used. Those `avoided` are left out.
+    Families for the book's genre come first, and none repeats before all have been used. `avoided`: the names of
+    families that are left out.
     """
     if named := family_in(style):
         return named
@@ -26,7 +27,7 @@ def family_of(seed: str, genre: str, variant: int, style: str = "", avoided: Seq
 
 
 def family_in(style: str) -> Family | None:
-    """The design family named by a requested style, or None."""
+    """The design family whose name occurs in `style`. None if there is none."""
     wanted = style.casefold()
     return next((family for family in FAMILIES if family.name in wanted), None)
 
@@ -55,7 +56,7 @@ def draw_front(
 
 
 def palettes_for(family: Family, subject: Subject) -> Sequence[Palette]:
-    """The first chosen palette that the family has, else those for the mood, else all of the family's."""
+    """The family's palettes to choose from: the first that `subject` asks for, else those for its mood, else all."""
     of_family = {palette.name: palette for palette in family.palettes}
     chosen = [of_family[name] for name in subject.palettes if name in of_family]
     suited = [of_family[name] for name in MOOD_PALETTES.get(subject.mood, ()) if name in of_family]
@@ -77,7 +78,7 @@ def draw_scene(*, seed: str, family: Family, width: float, height: float) -> Dra
 
 
 def scene_of(seed: str, genre: str, variant: int) -> Family:
-    """The family for a book's picture number `variant`, among those that work without text."""
+    """The design family for a book's picture number `variant`, among the families that work without text."""
     return _nth(SCENES, f"scene {seed}", genre, variant)
 
 

@@ -23,9 +23,10 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a drawn cover uses from its book. `palettes`, `motif` and `mood` are words of `cover_options`, or empty.
+    """What a drawn cover uses from its book. `palettes`, `motif` and `mood` are names in `cover_options`, or empty.
 
-    For a picture book, `figures` are as in SceneJob, the hero first, and `told` is a text about the place of the story.
+    For a picture book, `figures` are descriptions "name: look", the hero first, and `told` is a text about the place of
+    the story.
     """
 
     palettes: tuple[str, ...] = ()
@@ -47,8 +48,8 @@ class CoverJob:
     """A request for a cover. `seed` is derived from the book, and `variant` numbers the book's covers.
 
     `style` may name a design family. `picture`: an image file to put the text on, instead of a drawn design.
-    `family`: the family that was chosen for the book, unless `style` names one. `avoided`: families that the random
-    choice leaves out.
+    `family`: the family that was chosen for the book; a family named by `style` takes precedence. `avoided`: families
+    that the random choice leaves out if neither names one.
     """
 
     copy: Copy
@@ -91,14 +92,14 @@ class PictureJob:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedJob:
-    """A request to convert an image file from outside."""
+    """A request to check and convert an image file that an image service made."""
 
     file: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedPicture:
-    """A finished picture. `shows` describes it if it was drawn here."""
+    """A finished picture. `shows` describes a picture that was drawn for a `PictureJob`; empty for all others."""
 
     picture: Picture
     shows: str = ""

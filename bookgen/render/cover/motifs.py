@@ -1,4 +1,4 @@
-"""Objects that a cover shows alone. Each is drawn in flat shapes within 50 units of the brush's origin."""
+"""Single objects for covers. Each function draws one in flat shapes, within 50 units of the brush's origin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bookgen.render.scenes.brush import Brush
 
 @dataclass(frozen=True, slots=True)
 class Tones:
-    """The colours of an object: most of it, its second part, and its lines. `ground` is what it stands on."""
+    """The colours of an object: most of it, its second part, and its lines. `ground` is the colour behind it."""
 
     main: Colour
     second: Colour

@@ -1,4 +1,4 @@
-"""Puts title and author on a picture, where it is calm, with as much shading as they need to be readable."""
+"""Puts title and author on a picture, the title at its calmer end, and shades the picture until both are readable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STRONGEST = 0.94
 
 
 def lettered(picture: Image.Image, copy: Copy, *, seed: str, width: int, height: int) -> Image.Image:
-    """The picture cropped to size, with the title at its calmer end, top or bottom."""
+    """The picture cropped to size, with the title at its calmer end, top or bottom, and the author at the other."""
     image = ImageOps.fit(picture.convert("RGB"), (width, height), Image.Resampling.LANCZOS)
     chance = random.Random(f"over {seed}")
     palette = Palette("picture", _DARK, _LIGHT, (_LIGHT, _LIGHT, _LIGHT, _LIGHT))
@@ -59,7 +59,7 @@ def _busy(image: Image.Image, start: float, end: float) -> float:
 def _shaded(image: Image.Image, box: Box, least: float) -> tuple[Image.Image, Colour, Colour]:
     """Darken or lighten the box until text on it has the contrast `least`.
 
-    Returns the picture, the text colour, and the background colour in the box with the lowest contrast to it.
+    Returns the picture, the text colour, and the background colour in the box with the lowest contrast to the text.
     """
     tone = _mean(image, box)
     ink, toward = (_LIGHT, mix(tone, (0, 0, 0), 0.85)) if luminance(tone) < 0.4 else (_DARK, mix(tone, (255,) * 3, 0.9))

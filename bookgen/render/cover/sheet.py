@@ -26,7 +26,7 @@ _GAP = 0.04
 
 # Shares of the sheet's height tried for the title, in this order, until it is large enough.
 _TITLE_SHARES = (0.5, 0.62, 0.8, 1.0)
-_MIN_FIGURE = 0.15  # of the sheet's height; a smaller figure is lost next to the title
+_MIN_FIGURE = 0.15  # of the sheet's height; a smaller design is lost next to the title
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class PlacedTexts:
-    """Texts in their places, or None. `free`: the part of the sheet between them, over its full width."""
+    """The texts (None without a title) and their places. `free`: the part of the sheet between them, in full width."""
 
     texts: Texts | None
     head_top: float
@@ -73,8 +73,8 @@ class Sheet:
     """A sheet to compose a cover on. `unit` is a hundredth of its width.
 
     `chance` is a random generator seeded by the book, so the same book gets the same cover. `variant` numbers the
-    book's covers, so that `ROOMIEST`, standing in for several families, varies too. `typesetters` may be shared with
-    other sheets of the same texts, to reuse their results.
+    book's covers; a few families choose their arrangement by it. `typesetters` may be shared with other sheets of the
+    same texts, to reuse their results.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Sheet:
 
     @property
     def filled(self) -> bool:
-        """Whether the title leaves no room for a figure, or is too small to be read in a thumbnail."""
+        """Whether the title leaves no room for the design, or is too small to be read in a thumbnail."""
         title = next((each for each in self.drawing.letterings if each.role == "title"), None)
         small = title is not None and title.height < MIN_CAPITAL_HEIGHT * self.drawing.width
         return small or self._free < _MIN_FIGURE * self.drawing.height
@@ -142,7 +142,7 @@ class Sheet:
         return self._typesetters[face]
 
     def _beside(self, text: str, face: DisplayFace, measure: float, height: float, largest: float) -> SetText | None:
-        """The subtitle or author: in one line if that is not too small, else in several."""
+        """The subtitle or author: in several lines if it would be too small in one. None if the text is empty."""
         if not text:
             return None
         width = self.drawing.width
@@ -164,10 +164,10 @@ class Sheet:
         share: float = 0.36,
         largest: float = _LARGEST_TITLE,
     ) -> PlacedTexts:
-        """Place title and subtitle at the `head` end of the sheet, and the author at the end `author`.
+        """Place title and subtitle at the end `head` of the sheet, and the author at the end `author`: "top" or "foot".
 
-        `largest`: the title's largest size as a share of the sheet's width. `margin`, `top` and `foot` are in units.
-        `align`: 0 is the side where reading starts.
+        `share`: the title's share of the height. `largest`: its largest size as a share of the sheet's width. `margin`,
+        `top` and `foot` are in units. `align`: 0 is the side where reading starts, 0.5 the middle, 1 the other side.
         """
         unit, page = self.unit, self.page
         if not self.copy.title:
@@ -193,7 +193,7 @@ class Sheet:
         return PlacedTexts(texts, head_top, head_top + texts.head, author_top, x, side, free)
 
     def stack(self, zone: Box, share: float) -> PlacedTexts:
-        """Place all texts below one another, centred in a box."""
+        """Place all texts below one another, centred in the box `zone`. `share`: the title's share of its height."""
         texts = self.texts(zone.width, zone.height, share)
         top = zone.top + (zone.height - texts.height) / 2
         foot = top + texts.head
@@ -209,7 +209,11 @@ class Sheet:
         author: Colour | None = None,
         author_ground: Colour | None = None,
     ) -> None:
-        """Draw the texts in these colours, adjusted where the contrast with the ground would be too low."""
+        """Draw the texts in these colours, adjusted where the contrast with the ground would be too low.
+
+        `ground`: the colours behind the texts, by default the palette's ground. `author_ground`: the colour behind the
+        author, if it is another. A text without a colour gets the palette's ink.
+        """
         grounds = tuple(ground) or (self.palette.ground,)
         ink, texts = self.palette.ink, placed.texts
         if texts is None:

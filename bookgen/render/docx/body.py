@@ -16,7 +16,7 @@ from bookgen.render.model import Block, Picture, Section, Span, Spans, announces
 from bookgen.render.scene_breaks import SCENE_BREAK
 
 _EMU = 12700
-# A rule above, one below the head and one at the end, as in the printed book.
+# Tables have rules above, below the head and at the end, as in the printed book.
 _RULE = 'w:val="single" w:sz="6" w:space="0" w:color="auto"'
 _RULES = f"<w:tblBorders><w:top {_RULE}/><w:bottom {_RULE}/></w:tblBorders>"
 _HEAD_RULE = f"<w:tcBorders><w:bottom {_RULE}/></w:tcBorders>"
@@ -25,7 +25,7 @@ _SAMPLE = 200  # rows read to choose the column widths
 
 
 _KEPT_LINES = 8  # a stanza of up to this many lines is kept on one page
-_TITLE_LINES = 3  # of a poem, with the space around it
+_TITLE_LINES = 3  # lines that the title of a poem takes, with the space around it
 _LETTERS_AN_EM = 2.1
 
 
@@ -62,8 +62,8 @@ def _length(spans: Spans) -> int:
 class BodyWriter:
     """Writes chapters as XML. `notes` collects the document's footnotes.
 
-    `link` and `embed` return the relationship id of a URL or a picture. `poems` has the number of each poem's bookmark,
-    by its anchor.
+    `link` takes a URL and `embed` a picture; both return the id of the document's relationship to it. `poems` maps a
+    poem's anchor to the number of its bookmark.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class BodyWriter:
         return self._first_note + note + 1
 
     def _note(self, number: int, texts: Sequence[Spans]) -> str:
-        """A note's text, followed by the notes that only this note refers to."""
+        """The text of note `number` as XML, followed by the notes that only this note refers to."""
         out = self.spans(texts[number])
         for span in texts[number]:
             if span.note is not None and self._id(span.note) not in self._called:
@@ -205,13 +205,13 @@ class BodyWriter:
         return "".join(out)
 
     def _indent(self, level: int, step: float, *, first: float) -> str:
-        """The indent of a list item. `first`: that of its first line in points; negative for a hanging indent."""
+        """The indents of a list item as XML. `first`: that of its first line; negative for a hanging indent."""
         left = twips(step * (level + 1))
         hang = f' w:hanging="{twips(-first)}"' if first < 0 else f' w:firstLine="{twips(first)}"'
         return f'<w:tabs><w:tab w:val="left" w:pos="{left}"/></w:tabs><w:ind w:left="{left}"{hang}/>'
 
     def _verse(self, verse: model.Verse) -> str:
-        """Lines of verse. A short stanza stays on one page, and in a book of verse a short poem does."""
+        """Lines of verse as XML. A short stanza stays on one page, and so does a short poem in a book of verse."""
         lead, last, place = twips(self._geometry.lead), len(verse.lines) - 1, self._place
         rtl, way = self._way(verse.lines)
         out = []
@@ -251,7 +251,7 @@ class BodyWriter:
         return f"{above}<w:tbl>{properties}<w:tblGrid>{grid}</w:tblGrid>{''.join(rows)}</w:tbl>{air}"
 
     def _column_widths(self, block: model.Table) -> list[int]:
-        """Column widths estimated from the longest word and the longest text of each column."""
+        """Column widths in twips, estimated from the longest word and the longest text of each column."""
         letter = self._geometry.note_size * 0.6
         least, most = [], []
         for column in range(len(block.aligns)):

@@ -33,7 +33,7 @@ _HIDDEN = 32  # bytes of a font file that are obfuscated
 
 
 def embed_fonts(document: Any, xml: str, settings: ExportSettings, tag: str) -> bytes:
-    """Embed the fonts that the text `xml` needs into the document. Returns the XML of its font table."""
+    """Embed the fonts that the text `xml` needs into the document. Returns the XML of the font table."""
     letters = _USUAL | {ord(letter) for letter in set(xml)}
     code = CODE if MONO in xml or '"BookCode"' in xml else None
     sources = {each.name: each for each in (BY_SETTING[settings.font], own_script(tag), code) if each}

@@ -34,7 +34,7 @@ _NAMES = {
 # Leaves no space between paragraphs of the same style, only around the group.
 _GROUPED = "<w:contextualSpacing/>"
 
-# The style it is based on, the style of the next paragraph, paragraph properties, run properties.
+# A style: the style it is based on, the style of the next paragraph, paragraph properties, run properties.
 _Style = tuple[str, str, str, str]
 
 

@@ -69,7 +69,7 @@ class _DocxWriter:
         self._links: dict[str, str] = {}
         chapters = manuscript.chapters
         poems = (poem.anchor for section in chapters for poem in section.poems)
-        self._poems = {poem: number for number, poem in enumerate(poems, len(chapters))}  # their bookmarks
+        self._poems = {poem: number for number, poem in enumerate(poems, len(chapters))}  # bookmarks by anchor
         self._body = BodyWriter(self._geometry, self._link, self._embed, self._poems, rtl=self._language.rtl)
 
     def file(self) -> bytes:
@@ -96,9 +96,9 @@ class _DocxWriter:
 
     @property
     def _start(self) -> str:
-        """The section type that starts a chapter. Only print has blank pages, as in the PDF.
+        """The type of a chapter's section: "oddPage", which can insert a blank page, only for print, as in the PDF.
 
-        LibreOffice drops a running head after each blank page.
+        After each such blank page, LibreOffice omits a running head.
         """
         printed = self._settings.profile == "print"
         return "oddPage" if printed and self._settings.chapter_starts == "right" else "nextPage"
@@ -171,7 +171,7 @@ class _DocxWriter:
     # chapters
 
     def _spread(self, index: int, section: Section) -> str:
-        """A spread of a picture book on one page: its title, its picture, its text."""
+        """A spread (two facing pages) of a picture book, put on one page: its title, its picture, its text."""
         heading = bookmarked(index, text(section.name, size(self._geometry.size)))
         out = [paragraph("Heading1", heading, spacing(0, twips(self._geometry.lead / 2)))]
         for figure in section.figures:
@@ -225,9 +225,10 @@ class _DocxWriter:
         )
 
     def _furniture(self) -> dict[str, str]:
-        """The headers and footers all sections share. Left pages show the title; all pages show the page number.
+        """The headers and footers all sections share: relationship ids, by names such as "header-even".
 
-        The first page of a chapter has no running head, and right pages have that of `_chapter_head`.
+        Left pages show the title, and all pages show the page number, if the settings include them. The first page of a
+        chapter has no running head, and right pages have that of `_chapter_head`.
         """
         heads, folios = self._settings.running_heads, self._settings.page_numbers
         number = paragraph("Footer", field("PAGE", "1") if folios else "")
@@ -240,7 +241,7 @@ class _DocxWriter:
         }
 
     def _chapter_head(self, section: Section) -> dict[str, str]:
-        """The right-page header of a chapter. Programs that do not evaluate the field show the title stored in it."""
+        """The header of a chapter's right pages. Programs that ignore its field show the title stored in it."""
         shown = self._in_a_line(section.name)
         _, heading = chapter_heading(section, self._settings, self._language)
         named = field('STYLEREF "heading 1"', shown) if heading and shown == section.name else text(shown)
@@ -329,13 +330,16 @@ def _shortened(blurb: str) -> str:
 
 
 def _entry(style: str, title: str, number: int, page: str, properties: str = "") -> str:
-    """A contents entry for a bookmark. It has its own field: LibreOffice does not update numbers inside a TOC field."""
+    """A contents entry for bookmark `number`, which is on `page`.
+
+    Each page number is a field of its own, because LibreOffice does not update page numbers inside a TOC field.
+    """
     shown = field(f"PAGEREF {bookmark(number)} \\h", page, outdated=True)
     link = f'<w:hyperlink w:anchor="{bookmark(number)}" w:history="1">{text(title)}<w:r><w:tab/></w:r>{shown}'
     return paragraph(style, f"{link}</w:hyperlink>", properties)
 
 
 def _break(section: str) -> str:
-    """The end of a section. Word needs a paragraph for it, so it is too low to cause an extra page."""
+    """The end of a section. Word needs a paragraph for it, which is made too low to cause an extra page."""
     low = '<w:spacing w:before="0" w:after="0" w:line="20" w:lineRule="exact"/><w:rPr><w:sz w:val="2"/></w:rPr>'
     return f"<w:p><w:pPr>{low}{section}</w:pPr></w:p>"

@@ -83,7 +83,7 @@ class _FixedWriter(EpubWriter):
             self._book.add_metadata(None, "meta", value, {"property": f"rendition:{name}"})
 
     def _finished(self, package: bytes) -> bytes:
-        """The package with each page's side added to the spine, which EbookLib does not support."""
+        """The package document with each page's side (left or right) in the spine, which EbookLib does not support."""
         package = super()._finished(package)
         for name, side in self._sides.items():
             mark = f'idref="{name}"'
@@ -127,7 +127,7 @@ class _FixedWriter(EpubWriter):
         self._sides["title"] = self._end
 
     def _chapter(self, section: Section) -> Any:
-        """Add the picture page and the text page of a spread. Returns the first, which the contents refer to."""
+        """Add the picture page and the text page of a spread. Returns the picture page, to which the contents link."""
         start = self._pagination.chapter_labels[section.number]
         figure = next(iter(section.figures), None)
         ground = tint(figure.picture) if figure else PLAIN

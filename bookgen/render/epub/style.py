@@ -78,7 +78,7 @@ _FACE = """@font-face {{ font-family: "{name}"; src: url({file}); font-weight: {
 
 
 def font_files(settings: ExportSettings) -> dict[str, Path]:
-    """The font files to embed, by file name: only those of the dyslexic face, which reading systems lack."""
+    """The font files to embed, by file name. Only the font `dyslexic` is embedded, since reading systems lack it."""
     if settings.font != "dyslexic":
         return {}
     paths = (DYSLEXIC.path(bold=bold, italic=italic) for bold, italic in _FOUR)
@@ -96,14 +96,14 @@ def _faces(settings: ExportSettings) -> str:
 
 
 def _hyphens(how: str) -> str:
-    """The hyphenation properties in all vendor spellings, with the same length limits as the printed book."""
+    """The CSS properties for hyphenation with the value `how`, in all vendor spellings. Limits are as in print."""
     names = ("-webkit-hyphens", "-epub-hyphens", "adobe-hyphenate", "hyphens")
     limits = "-webkit-hyphenate-limit-before: 2; -webkit-hyphenate-limit-after: 3; hyphenate-limit-chars: 6 2 3"
     return "; ".join([*(f"{name}: {how}" for name in names), limits])
 
 
 def style_sheet(settings: ExportSettings, language: Locale, *, verse: bool = False) -> bytes:
-    """The style sheet. `verse`: of a book of verse."""
+    """The style sheet as CSS. `verse`: for a book of verse."""
     sheet = _SHEET.format(
         indent=language.indent,
         flush="" if language.indents_first else _FLUSH,

@@ -25,7 +25,7 @@ _PACKAGE = "EPUB/content.opf"
 
 
 class _Page(epub.EpubHtml):  # type: ignore[misc]
-    """A page whose bytes are kept. EbookLib's own class rewrites them through an HTML parser."""
+    """A page whose bytes are written unchanged. EbookLib's own class would rewrite them with an HTML parser."""
 
     def get_content(self, default: Any = None) -> Any:
         return self.content
@@ -125,7 +125,7 @@ class EpubWriter:
         return picture
 
     def _finished(self, package: bytes) -> bytes:
-        """The package with an `xml:lang` attribute, which its metadata needs."""
+        """The package document with an `xml:lang` attribute, which its metadata needs."""
         mark = b'unique-identifier="id"'
         return package.replace(mark, mark + f' xml:lang="{escape(self._manuscript.language)}"'.encode(), 1)
 
@@ -258,6 +258,6 @@ class EpubWriter:
 
 
 def _inner(file: str, section: Section) -> str:
-    """The contents' entries of a chapter's poems, as a list within the chapter's entry."""
+    """The entries of a chapter's poems, as a list within the chapter's entry in the contents. Empty without poems."""
     poems = "".join(f'<li><a href="{file}#{each.anchor}">{escape(each.title)}</a></li>\n' for each in section.poems)
     return f"<ol>\n{poems}</ol>" if poems else ""

@@ -47,7 +47,7 @@ def page_break(label: str) -> str:
 
 
 class ChapterWriter:
-    """Writes one chapter's text. `pictures` maps pictures to their file names."""
+    """Writes one chapter's text. `starts`: where printed pages begin. `pictures` maps pictures to their file names."""
 
     def __init__(
         self, section: Section, starts: Sequence[PageStart], pictures: dict[Picture, str], *, rtl: bool
@@ -72,7 +72,7 @@ class ChapterWriter:
         return "\n".join(blocks) + self._notes()
 
     def _notes(self) -> str:
-        """The called footnotes, as `aside` elements, which reading systems can show in place."""
+        """The footnotes that the text refers to, as `aside` elements, which reading systems can show in place."""
         self._starts = []
         asides: dict[int, str] = {}
         while waiting := sorted(self._called - asides.keys()):  # a note may call another
@@ -115,7 +115,7 @@ class ChapterWriter:
                 return "<hr/>"
 
     def _verse(self, verse: model.Verse) -> str:
-        """Each line in an element, so that its continuation can be indented. The breaks are for readers without CSS."""
+        """Verse with a `span` for each line, to indent its continuation. `br` elements are for readers without CSS."""
         texts = []
         for index, line in enumerate(verse.lines):
             spans = _with_wide_gaps(line) if self._section.verse else line
@@ -165,7 +165,7 @@ class ChapterWriter:
     # page breaks
 
     def _marks(self) -> str:
-        """The markers of all pages that begin in this block. They are put before it."""
+        """The markers of all printed pages that begin in the next block. They are put before that block."""
         self._block_number += 1
         return "".join(self._mark(start) for start in self._due())
 
@@ -258,12 +258,12 @@ class _Words:
 
 
 def _with_wide_gaps(spans: Spans) -> Spans:
-    """The spans with no-break spaces before all other spaces, since a page shows only one of several spaces."""
+    """The spans with no-break spaces for all but the last of several spaces, of which HTML would show only one."""
     return tuple(span if span.code else replace(span, text=re.sub(" (?= )", "\u00a0", span.text)) for span in spans)
 
 
 def _indents(verse: model.Verse, line: int) -> str:
-    """The indents of a verse line and of its continuation, if they are not those of the style sheet."""
+    """A `style` with the indents of a verse line and its continuation; empty if they are those of the style sheet."""
     indent = verse.indent(line)
     styles = [f"margin-inline-start: {indent:g}em"] * bool(indent)
     if verse.poem_indent:

@@ -27,7 +27,7 @@ class Face:
             self.hb_font.set_variations(self.variations)
         self.per_mille = 1000.0 / self.hb_face.upem
         self.text_of: dict[int, str] = {0: ""}
-        self.glyph_of: dict[int, int] = {}  # for the additional numbers
+        self.glyph_of: dict[int, int] = {}  # the glyph of each additional number
         self._additional: dict[tuple[int, str], int] = {}
         self._advances: dict[int, float] = {}
         self._codes: dict[int, str] = {}
@@ -64,7 +64,7 @@ class Face:
         return number
 
     def advance(self, number: int) -> float:
-        """The character's advance width, per mille of the em."""
+        """The advance width of character `number`, per mille of the em."""
         width = self._advances.get(number)
         if width is None:
             glyph = self.glyph_of.get(number, number)
@@ -72,7 +72,7 @@ class Face:
         return width
 
     def code(self, number: int) -> str:
-        """The character in a PDF string: two bytes, with special ones escaped."""
+        """Character `number` as written in a PDF string: two bytes, with special ones escaped."""
         code = self._codes.get(number)
         if code is None:
             high, low = divmod(number, 256)

@@ -10,7 +10,7 @@ _PUNCTUATION = ".,;:!?…—–“”‘’«»„‚\"'()[]{}*"
 
 
 class Hyphens:
-    """The positions where a word may be hyphenated, cached. None in a language without a dictionary."""
+    """Called with a word: the positions where it may be hyphenated. Empty in a language without a dictionary."""
 
     def __init__(self, language: str, *, enabled: bool = True) -> None:
         self._patterns = patterns(language) if enabled else None

@@ -17,7 +17,7 @@ _KEPT = 16  # cached instances, for the next exports
 
 @lru_cache(_KEPT)
 def instance(source: Source, *, bold: bool, italic: bool, letters: frozenset[int]) -> bytes:
-    """A static TrueType file with the letters (code points) that the family has, and their OpenType features."""
+    """A static TrueType file with all `letters` (code points) that the family has, and their OpenType features."""
     face = hb.Face(hb.Blob.from_file_path(str(source.path(bold=bold, italic=italic))), source.index)
     wanted = pinned(face, source.axes(bold=bold), _DROPPED)
     wanted.sets(hb.SubsetInputSets.UNICODE).update(letters)
@@ -29,7 +29,7 @@ def instance(source: Source, *, bold: bool, italic: bool, letters: frozenset[int
 
 
 def pinned(face: hb.Face, places: Mapping[str, float], dropped: Iterable[str]) -> hb.SubsetInput:
-    """The subset request for a font at these axis values, without the dropped tables."""
+    """A HarfBuzz request for a font fixed at the axis values `places` and without the tables `dropped`."""
     wanted = hb.SubsetInput()
     wanted.drop_table_tag_set.update(int.from_bytes(tag.encode(), "big") for tag in dropped)
     for axis in face.axis_infos:

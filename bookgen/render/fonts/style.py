@@ -13,8 +13,8 @@ import uharfbuzz as hb
 
 from bookgen.render.fonts.face import Face
 
-# Surrounds how far a glyph is lifted off the baseline, per mille of the size. The size is known only when the text is
-# drawn; then the marks are replaced, so they never get into a file.
+# In the PDF text of a word, surrounds the height to which a glyph is lifted, per mille of the size. The size is known
+# only when the text is drawn; then these marks are replaced, so they never get into a file.
 LIFT_MARK = "\ue000"
 
 # Scripts whose glyphs are not in the order of their letters.
@@ -78,7 +78,7 @@ class Style:
         return found
 
     def _buffer(self, text: str) -> hb.Buffer:
-        """The shaped word."""
+        """The word as HarfBuzz shapes it: glyphs with their positions."""
         buffer = hb.Buffer()
         buffer.add_str(text)
         buffer.guess_segment_properties()
@@ -104,7 +104,11 @@ class Style:
         return width, fragment
 
     def _numbers(self, text: str, glyphs: list[tuple[int, int]]) -> list[int]:
-        """The character numbers of a word's glyphs. The first glyph of a cluster carries the cluster's whole text."""
+        """The character numbers (see `Face`) of a word's glyphs.
+
+        `glyphs`: pairs of a glyph and the place in `text` where its cluster begins. The first glyph of a cluster
+        represents the cluster's whole text.
+        """
         number = self.face.number
         if [cluster for _, cluster in glyphs] == list(range(len(text))):
             return [number(glyph, letter) for (glyph, _), letter in zip(glyphs, text, strict=True)]
@@ -150,9 +154,9 @@ def _lift(height: int) -> str:
 
 
 def _with_actual_text(text: str, fragment: str) -> str:
-    """The fragment with the word's text attached, for copying, whatever its glyphs represent.
+    """The fragment with `text` attached as the text that is copied from the PDF, whatever the glyphs represent.
 
-    It is used inside a PDF show-text array.
+    The result is used inside a PDF show-text array.
     """
     meant = text.encode("utf-16-be").hex().upper()
     return f"]TJ /Span<</ActualText<FEFF{meant}>>>BDC [{fragment}]TJ EMC ["

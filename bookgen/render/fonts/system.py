@@ -14,8 +14,8 @@ from bookgen.render.fonts.families import Source
 
 # The advice in the error message when no font has a character.
 ADVICE = (
-    "Remove it, or export EPUB or DOCX, since readers bring their own fonts, or install a font for it on the server. "
-    "On Debian and Ubuntu: apt install fonts-noto-core, or fonts-noto-cjk for Chinese, Japanese and Korean."
+    "Remove this character, or export EPUB or Word (reading apps bring their own fonts), or install a font for it on "
+    "the server. On Debian and Ubuntu: apt install fonts-noto-core, or fonts-noto-cjk for Chinese, Japanese and Korean."
 )
 
 _FOLDERS = (

@@ -38,13 +38,13 @@ Pieces = tuple[tuple[str, Style], ...]
 class Typeface:
     """The typeface of a book. It opens a font file only when it needs a character from it.
 
-    `body` replaces the face named by `font`. A character that no font has raises InvalidInput, except with
-    `measuring`, where only widths are needed.
+    `body` replaces the face named by `font` if it has the alphabet of the language. A character that no font has raises
+    InvalidInput, except with `measuring`, where only widths are needed.
     """
 
     def __init__(self, font: str, language: str = "", *, body: Source | None = None, measuring: bool = False) -> None:
         self._measuring = measuring
-        self.place = ""  # the place in the book, for the error message
+        self.place = ""  # such as " in chapter 3", for the error message
         self._language = language
         chosen = body if body and writes(body, language) else BY_SETTING[font]
         self._body = own_script(language) or chosen
@@ -94,7 +94,7 @@ class Typeface:
         return known
 
     def pieces(self, text: str, **kind: Any) -> Pieces:
-        """The text in the wanted style, divided where a fallback face is needed."""
+        """The text in one style, divided where a fallback face is needed. `kind`: keyword arguments of `style`."""
         style = self.style(**kind)
         wide = self._wide_marks(text, kind)
         if not wide and style.face.covered.issuperset(map(ord, text)):
@@ -102,9 +102,9 @@ class Typeface:
         return tuple(self._mixed(text, style, kind, wide))
 
     def _wide_marks(self, text: str, kind: dict[str, Any]) -> Source | None:
-        """The font of the ideographs, if the text has punctuation marks to be set in it; otherwise None.
+        """The font of the ideographs, if punctuation marks that Latin also has must be set in it; otherwise None.
 
-        That is the case if the text also has ideographs, or consists of such marks only.
+        That is so in languages without spaces, if the text also has ideographs or consists of such marks only.
         """
         if not self.unspaced or kind.get("mono") or not _WIDE_MARKS.search(text):
             return None

@@ -49,7 +49,7 @@ def spaces(gap: Gap) -> str:
 
 
 def reads_rtl(lines: Sequence[Spans], book: bool) -> bool:
-    """Whether a paragraph or poem reads from right to left: as the book does, unless all its letters differ."""
+    """Whether a paragraph or poem reads from right to left: as the `book` does, unless all its letters differ."""
     text = "".join(span.text for spans in lines for span in spans if not span.code)
     if has_rtl(text) == book:
         return book
@@ -100,7 +100,10 @@ def _kind(part: str, style: Style) -> str:
 
 
 def _levels(texts: Sequence[str], kinds: list[str], paragraph: str) -> list[int]:
-    """The embedding level of each part: odd levels read from right to left."""
+    """The embedding level of each part: odd levels read from right to left.
+
+    `kinds`: the bidirectional class of each part, which the rules change in place. `paragraph`: "L" or "R".
+    """
     _weak(kinds, paragraph)
     _brackets(texts, kinds, paragraph)
     _neutral(kinds, paragraph)

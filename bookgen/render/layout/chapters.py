@@ -17,7 +17,7 @@ from bookgen.render.model import Heading, Paragraph, Section, Span
 
 @dataclass(slots=True)
 class ChapterPages:
-    """A chapter's pages. `before`: printed text pages before it. `first`: the number of its first page in this file."""
+    """A chapter's pages. `before`: how many printed pages of text precede them. `first`: the number of the first."""
 
     section: Section
     before: int
@@ -54,8 +54,9 @@ def chapter_pages(setter: Setter, section: Section, structure: Element, before: 
 
 
 def _keep_whole(rows: list[Row], poems: list[int], lines: int, above: int) -> None:
-    """Keep each poem that fits a page on one. `poems`: the rows of their titles. `above`: lines above the first row.
+    """Mark the rows so that a poem that fits on a page is not divided.
 
+    `poems`: the indexes of the rows where poems begin. `lines`: lines per page. `above`: lines above the first row.
     A longer poem is divided between its stanzas and, unless it is the chapter's first, begins on a new page. A page may
     end short after any poem.
     """
@@ -73,7 +74,7 @@ def _keep_whole(rows: list[Row], poems: list[int], lines: int, above: int) -> No
 
 
 def _page_rows(rows: list[Row], cut: Cut, looseness: Looseness) -> list[Row]:
-    """The page's rows, with re-set paragraphs, and with the head repeated if a table continues on this page."""
+    """The rows of page `cut`, with its changed paragraphs, and with the head repeated if a table continues here."""
     changes = dict(cut.changes)
     out: list[Row] = list(rows[cut.start].head)
     for row in rows[cut.start : cut.end]:

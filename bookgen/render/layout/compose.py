@@ -31,7 +31,7 @@ def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: b
 
 
 class Composer:
-    """Lays a book out, once. `measuring`: only for its pagination, which needs no fonts that could print it."""
+    """Lays out one book. `measuring`: only for its pagination, so that characters that no font has are no error."""
 
     def __init__(self, manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> None:
         self._manuscript = manuscript
@@ -112,7 +112,7 @@ class Composer:
         return pages
 
     def _entries(self, chapter: ChapterPages) -> list[ContentsEntry]:
-        """The chapter as an entry of the contents. If only the title page shows its title, the entries of its poems."""
+        """The chapter's entry in the contents. If its title is the book's, the entries of its poems instead."""
         section, pages = chapter.section, chapter.poems
 
         def label(page: int) -> str:
@@ -188,7 +188,7 @@ class Composer:
         page.placed.append(Placed(TextMark(line, 0.0, geometry.small), geometry.folio))
 
     def _to_sides(self, pages: Sequence[Page]) -> None:
-        """Move every page's text to its side of the spread. For screens, which have no spine, centre it."""
+        """Move every page's text sideways, away from the spine. For screens, which have no spine, centre it."""
         geometry, rtl = self._geometry, self._setter.language.rtl
         for index, page in enumerate(pages):
             if page.kind == "cover":

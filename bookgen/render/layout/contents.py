@@ -21,7 +21,7 @@ _LEAST = 7.0  # points; printers accept no smaller type
 
 @dataclass(frozen=True, slots=True)
 class ContentsEntry:
-    """A chapter or a poem. `page` is its page number, `number` the chapter's; both may be empty.
+    """A chapter or a poem. `page` is its page number, `number` the number of the chapter; both may be empty.
 
     `description` is the text alternative of the link.
     """
@@ -36,8 +36,9 @@ class ContentsEntry:
 
 @dataclass(frozen=True, slots=True)
 class _Title:
-    """An entry's title as lines. `before`, `measure`: the widths before it and of it. `hang`: the inset of its later
-    lines.
+    """An entry's title as lines. Lengths are in points.
+
+    `before`: the space before the lines. `measure`: their width. `hang`: the inset of all but the first line.
     """
 
     entry: ContentsEntry
@@ -78,7 +79,7 @@ class ContentsPages:
         return self._pages
 
     def _make_room(self, titles: Sequence[_Title], first: int) -> None:
-        """Begin a page if the title does not fit with those that it is kept with.
+        """Begin a page if the title with index `first` does not fit together with those that it is kept with.
 
         A chapter is kept with its first poem, the last poem but one with the last.
         """

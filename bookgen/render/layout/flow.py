@@ -20,14 +20,14 @@ from bookgen.render.scene_breaks import SCENE_BREAK
 
 _NARROW = 13  # ems; narrower lines are not justified
 _KEPT_LINES = 8  # verse or code of up to this many lines is kept on one page
-_KEPT_STANZA = 20  # a stanza of a book of verse
+_KEPT_STANZA = 20  # the same for a stanza of a book of verse
 _ABOVE_POEM = 2  # lines above a heading in a book of verse, where stanzas are a line apart
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
 
 @dataclass(frozen=True, slots=True)
 class TextFrame:
-    """The frame for blocks: insets in points at the line's start and end, and their parent structure element."""
+    """The frame of blocks: insets in points at the start and end of lines, and the structure element around them."""
 
     left: float
     right: float
@@ -101,7 +101,7 @@ class Flow:
         self.space()
 
     def space(self, *, keep: bool = False) -> None:
-        """Add a blank row, unless the last row is blank or there is none."""
+        """Add a blank row, unless the last row is blank or there is none. `keep`: keep it with the next row."""
         if self.rows and not self.rows[-1].blank:
             self.rows.append(blank(keep=keep))
         elif self.rows and keep:
@@ -150,10 +150,10 @@ class Flow:
         self._flush = False
 
     def _words(self, spans: Spans, lines: Sequence[Spans], *, wide: bool = False) -> Words:
-        """The words of `spans`, which are one of `lines`.
+        """The words of `spans`, one of the `lines` of a paragraph or poem.
 
-        They have the direction of all lines together, or in a list the direction of the list. `wide`: several spaces
-        are wider than one.
+        They have the direction of all lines together, or in a list the direction of the list. `wide`: keep the width of
+        several spaces in a row.
         """
         words = self._maker.words_as_spaced(spans) if wide else self._maker.words(spans)
         if (self._rtl or words.mixed) and not self._in_item:
@@ -211,7 +211,7 @@ class Flow:
         self.space()
 
     def _step(self, frame: TextFrame) -> float:
-        """The inset of one more level. 0 if less than half the line width would be left."""
+        """The inset of one more level of quotes or lists. 0 if less than half the line width would be left."""
         step, measure = self.geometry.indent * 1.2, self.geometry.measure
         return step if measure - frame.left - frame.right - 2 * step > measure / 2 else 0.0
 

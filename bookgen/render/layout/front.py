@@ -20,7 +20,7 @@ _COPYRIGHT_SIGN = "©"
 _SHRUNK = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4)  # scales tried, in this order, until a title fits
 _LEAST = 7.0  # points; printers accept no smaller type
 
-# A text of the title page: size relative to the body text, space above, structure role, style.
+# A text of the title page: the text, its size relative to the body text, space above, structure role, style.
 _Part = tuple[str, float, float, str, dict[str, bool]]
 
 
@@ -62,7 +62,7 @@ class FrontMatter:
         return page
 
     def _notice(self) -> list[_Part]:
-        """The notice that the book is sample text, if it is."""
+        """The notice about sample text, as one text of the title page. Empty if there is no such notice."""
         notice = self._manuscript.notice
         return [(notice, 0.9, self._geometry.lead * 2, "P", {"italic": True})] if notice else []
 
@@ -91,7 +91,7 @@ class FrontMatter:
         for paragraph in self._setter.settings.dedication.split("\n"):
             element = self._structure.child("P")
             lines = self._setter.lines(paragraph, geometry.size, geometry.measure, italic=True)
-            unit += not lines  # an empty line is one
+            unit += not lines  # an empty paragraph takes one line
             for line in lines:
                 if unit >= geometry.lines:
                     pages.append(Page("title"))
@@ -113,7 +113,7 @@ class FrontMatter:
         return self._geometry.lines * self._geometry.lead
 
     def _stack(self, page: Page, top: float, parts: Sequence[_Part], foot: float = 0.0) -> None:
-        """Place centred texts below one another from `top`. They start higher or shrink if they would not fit."""
+        """Place centred texts from `top` down, above the space `foot`. They start higher or shrink if needed."""
         geometry = self._geometry
         room = self._height - foot
         shrunk = next((each for each in _SHRUNK if self._stack_height(parts, each) <= room), _SHRUNK[-1])

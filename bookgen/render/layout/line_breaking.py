@@ -67,11 +67,11 @@ def _within(word: int, token: Token, width: float, gaps: float, hyphenate: Hyphe
 
 
 class _Search:
-    """The search for the best line ends of a paragraph, in columns: one row for each place where a line may start.
+    """The search for the best line ends of a paragraph, kept in parallel lists with one row for each line end.
 
     Row 0 is the paragraph's start. Each other row is the end of the best line up to one place. `widths` and `gaps` are
     the text's width and gaps up to the start of the next line. `totals` are the demerits so far, `previous` the row
-    where the ended line starts, and `hyphens` how many lines in a row end with a hyphen.
+    where the ended line starts, and `hyphens` how many consecutive lines end with a hyphen.
     """
 
     __slots__ = (
@@ -96,10 +96,11 @@ class _Search:
     def end_within(
         self, word: int, places: Iterable[Break], width: float, gaps: float, next_gaps: float, *, last: bool
     ) -> None:
-        """Add the best line to each place in the word, before which are this width and these gaps.
+        """Add the best line that ends at each of the `places` in the word number `word`.
 
-        `next_gaps`: the gaps with the one after the word. Overfull starts come first among the active ones and are
-        dropped. After the first line that is too empty, those of later starts are emptier still.
+        `width` and `gaps` are those of the text before the word; `next_gaps` includes the gap after it. The active rows
+        from which a line is overfull come first and are dropped. After the first row from which a line is too empty,
+        lines from later rows are emptier still. `last`: this is the paragraph's last word.
         """
         measure, expansion, tolerance, active = self.measure, self.expansion, self.tolerance, self.active
         widths, start_gaps, totals, hyphens = self.widths, self.gaps, self.totals, self.hyphens
@@ -200,7 +201,7 @@ def fit(
 
 
 def third_hyphen(ends: Sequence[Breakpoint]) -> tuple[int, int] | None:
-    """The first hyphen that is the third in a row."""
+    """The word and place of the first hyphen that is the third in a row of lines. None if there is none."""
     row = 0
     for end in ends:
         row = row + 1 if end.at > 0 else 0
@@ -223,7 +224,7 @@ def first_fit(words: Words, measures: Measures, hyphenate: Hyphenate | None) -> 
 
 
 class _LineEnd(NamedTuple):
-    """A node of a shaped paragraph: where a line ends, the number of lines so far, their cost, and hyphens in a row."""
+    """A node in the search of `fit_shaped`: where a line ends, lines so far, their cost, and consecutive hyphens."""
 
     place: Breakpoint
     lines: int
@@ -241,7 +242,7 @@ def fit_shaped(
     wanted: int | None = None,
     micro: bool = True,
 ) -> list[Breakpoint] | None:
-    """Like `fit`, for lines of different widths and for a paragraph that must have exactly `wanted` lines."""
+    """Like `fit`, for lines of different widths, and for a paragraph of exactly `wanted` lines if that is given."""
     last = len(words.tokens) - 1
     active = [_LineEnd(Breakpoint(-1, 0, 0.0, 0.0, 0.0, 0.0, 0.0), 0, 0.0, 0, None)]
     new: list[_LineEnd] = []
@@ -261,7 +262,7 @@ def fit_shaped(
 
 
 def _reached(node: _LineEnd, measures: Measures, end: float, gaps: float, tolerance: float) -> bool:
-    """Whether a line that begins at the node and ends here is long enough to be stretched to the full width."""
+    """Whether a line from the node to the text width `end` is long enough to be stretched to the full line width."""
     measure = measures(node.lines)
     room = (gaps - node.place.next_gaps) * STRETCH + EXPANSION * measure
     return measure - (end - node.place.next_width) <= room * tolerance
@@ -270,7 +271,7 @@ def _reached(node: _LineEnd, measures: Measures, end: float, gaps: float, tolera
 def _lines_to(
     place: Breakpoint, active: list[_LineEnd], measures: Measures, tolerance: float, *, is_last: bool, micro: bool
 ) -> tuple[list[_LineEnd], list[_LineEnd]]:
-    """The nodes where lines may still begin, and the best line ending here for each number of lines."""
+    """The nodes where lines may still begin, and for each number of lines the best line that ends at `place`."""
     alive: list[_LineEnd] = []
     best: dict[int, tuple[float, _LineEnd]] = {}
     for index, node in enumerate(active):

@@ -27,7 +27,7 @@ class Align(Enum):
 
 
 class Tail(Enum):
-    """The end of a line: the paragraph's end, a space, a hyphen that is not part of the text, or only a break."""
+    """What ends a line: the paragraph, a space, a hyphen that is not part of the text, or a break without these."""
 
     END = "end"
     SPACE = "space"
@@ -39,9 +39,9 @@ class Tail(Enum):
 class Line:
     """A line of text.
 
-    `x` is in points from the block's left, `expansion` in percent. `opening`: what each gap's stretch adds to its word
-    space, per mille. `word` is the index of the first word that starts here. `segments` are in visual order from left
-    to right, `read` in reading order if that may differ.
+    `x` is in points from the block's left, `expansion` in percent. `opening`: what justification adds to
+    a word space, per mille of the type size. `word` is the index of the first word that starts here. `segments` are in
+    visual order from left to right, `read` in reading order if that may differ.
     """
 
     x: float
@@ -70,11 +70,11 @@ class Shape:
     align: Align = Align.JUSTIFY
     notch: float = 0.0  # the first `notch_lines` lines are this much shorter, for a drop cap
     notch_lines: int = 0
-    hyphenated: bool = True  # of lines that are not justified
+    hyphenated: bool = True  # whether lines are, if they are not justified
 
 
 class LineBreaker:
-    """Breaks the paragraphs of one book. `measuring`: the text of the lines is not needed."""
+    """Breaks paragraphs into lines. `micro`: letters may be widened slightly. `measuring`: lines need no text."""
 
     def __init__(self, hyphens: Hyphens, *, micro: bool = True, measuring: bool = False) -> None:
         self._hyphens = hyphens
@@ -227,7 +227,10 @@ def _offset(shape: Shape, number: int, missing: float, rtl: bool, ragged_left: b
 
 
 def _segments(tokens: list[Token], first: int, offset: int, last: int, at: int) -> list[tuple[Style, list[Item]]]:
-    """The line's text grouped by style. Gaps belong to the style before them."""
+    """The text of a line from word `first` to word `last`, grouped by style. Gaps belong to the style before them.
+
+    `offset`: how much of the first word is on the line before. `at`: where the last word is divided; 0 if it is whole.
+    """
     line = tokens[first : last + 1]
     style = line[0].style
     if style and not at and not offset and [token.style for token in line].count(style) == len(line):

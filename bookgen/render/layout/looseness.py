@@ -31,7 +31,7 @@ class SetParagraph:
 
 
 class Looseness:
-    """Variants of one chapter's paragraphs. Each is tried at most once."""
+    """Variants of one chapter's paragraphs that are a line longer or shorter. Each is tried at most once."""
 
     def __init__(self, breaker: LineBreaker) -> None:
         self._breaker = breaker
@@ -43,7 +43,7 @@ class Looseness:
         return paragraph.rows(len(self._paragraphs) - 1, paragraph.lines)
 
     def variant(self, number: int, change: int) -> list[Row] | None:
-        """The paragraph's rows with `change` (1 or -1) lines more. None if that would look bad."""
+        """The rows of paragraph `number`, a line longer (`change` 1) or shorter (-1). None if that would look bad."""
         key = (number, change)
         if key not in self._tried:
             self._tried[key] = self._try(number, change)

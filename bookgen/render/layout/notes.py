@@ -11,11 +11,11 @@ from bookgen.render.layout.setter import Setter
 from bookgen.render.model import Block, Section, Span
 
 _LONGEST = 0.4  # of a page; a longer note is set after the chapter
-_MAX_AT_A_LINE = 0.6  # of a page; if one line calls for more, its longest notes go there too
+_MAX_AT_A_LINE = 0.6  # of a page; if one line calls for more, its longest notes are set after the chapter too
 
 
 class FootNotes:
-    """One chapter's footnotes as lines, with their heights. Notes in `behind` are set after the chapter."""
+    """One chapter's footnotes as lines, with their heights. Notes in `behind` are too long: they follow the chapter."""
 
     def __init__(self, setter: Setter, section: Section, element: Element, rows: Sequence[Row]) -> None:
         geometry = setter.geometry
@@ -55,7 +55,7 @@ class FootNotes:
             waiting += found
 
     def at_foot(self, rows: Sequence[Row]) -> list[int]:
-        """The notes of a page in order, each once."""
+        """The numbers of the notes at the foot of a page with these rows, in order, each once."""
         called = dict.fromkeys(note for row in rows for note in row.notes if note in self.lines)
         return [note for caller in called for note in self._family(caller)]
 

@@ -1,4 +1,4 @@
-"""The opening of a chapter: number and title, sunk on the page. Without a title, only the text is sunk."""
+"""The opening of a chapter: number and title, below some empty lines. Without a title, only the empty lines."""
 
 from __future__ import annotations
 

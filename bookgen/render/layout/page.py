@@ -10,9 +10,9 @@ from bookgen.render.layout.rows import Element, Mark
 
 @dataclass(slots=True)
 class Placed:
-    """A mark whose row has its baseline at (x, y), in points from the page's lower left.
+    """A mark (text, rule, image or fill) whose row has its baseline at (x, y), in points from the page's lower left.
 
-    `x` is the text's left edge. It is set once the page's side of the spread is known.
+    `x` is the text's left edge. It is set once it is known whether the page is a left or a right one.
     """
 
     mark: Mark
@@ -22,7 +22,7 @@ class Placed:
 
 @dataclass(slots=True)
 class Link:
-    """A clickable rectangle that leads to an anchor in the book or to a URL. `element` is the link's text."""
+    """A clickable rectangle that leads to an anchor in the book or to a URL. `element` has the link's text."""
 
     x: float
     y: float
@@ -60,8 +60,8 @@ class PageStart:
 class Pagination:
     """The printed book's page count and page starts, and the page numbers that the contents show. All formats use it.
 
-    `chapter_labels`: by the chapter's number. `poem_labels`: by the poem's anchor. In the `digital` profile they leave
-    out the blank pages of the printed book.
+    `chapter_labels`: page numbers by the chapter's number. `poem_labels`: page numbers by the poem's anchor. In the
+    `digital` profile these page numbers do not count the blank pages of the printed book.
     """
 
     pages: int

@@ -1,4 +1,4 @@
-"""Page breaking: a search over the whole chapter for pages without widows and with level spreads."""
+"""Page breaking: a search over the whole chapter for pages without widows, and for facing pages of equal length."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CanChange = Callable[[int, int], bool]
 
 
 class Cut(NamedTuple):
-    """One page: rows `start` to `end`, after `changes`."""
+    """One page: the rows from `start` to before `end`, with these `changes` to paragraphs."""
 
     start: int
     end: int
@@ -43,8 +43,9 @@ _Way = tuple[float, Any, Any]
 class PageSearch:
     """Finds the page breaks of one chapter.
 
-    `capacity` is in grid lines, `note_heights` in points. A page with notes loses another `note_gap`. `can_change` says
-    whether a paragraph can be set with a line more or less; it is only called if the pages are not good otherwise.
+    `capacity` is in grid lines, `note_heights` in points. A page with notes loses another `note_gap`.
+    `can_change(paragraph, change)` says whether a paragraph can be set a line longer (1) or shorter (-1); it is only
+    called if the pages are not good otherwise.
     """
 
     def __init__(
@@ -86,8 +87,9 @@ class PageSearch:
     def _search(self, recto: bool, most: float = math.inf) -> _Way:
         """The cheapest path of pages over all rows.
 
-        It goes page by page and keeps the cheapest path to each page end; for left pages also by how far down they end.
-        `most` is an upper bound that some path is known to reach.
+        It goes page by page and keeps the cheapest path to each page end; for left-hand pages, the cheapest for each
+        number of empty lines at the foot. `recto`: the first page is a right-hand page. `most`: the cost of a known
+        path; costlier ones are dropped.
         """
         count = len(self._rows)
         layer: dict[tuple[int, int], _Way] = {(0, 0): (0.0, None, None)}
@@ -120,7 +122,7 @@ class PageSearch:
         return best
 
     def _pages_from(self, start: int, opening: bool) -> list[_Page]:
-        """All candidate pages that begin at row `start`."""
+        """All candidate pages that begin at row `start`. `opening`: it is the chapter's first page."""
         kept = self._changed if self._changing else self._pages
         known = kept.get(start)
         if known is None:
@@ -159,7 +161,7 @@ class PageSearch:
         return not above.keep and not above.together
 
     def _add_changed(self, found: list[_Page], start: int, fullest: int, room: int) -> None:
-        """Add candidate pages that are full because a paragraph on them is a line longer or shorter."""
+        """Add to `found` the pages that become full if one or two paragraphs on them are a line longer or shorter."""
         for end, wanted in ((fullest - 1, 1), (fullest - 2, 2), (fullest + 1, -1)):
             if not start < end < len(self._rows) or self._rows[end - 1].begins_page:
                 continue
@@ -193,7 +195,7 @@ class PageSearch:
         }
 
     def _fullest(self, start: int, room: int) -> int:
-        """The row after the last one that fits on the page together with its notes, before a row that begins one."""
+        """The end of the fullest page from `start`: all rows that fit with notes, up to one with `begins_page`."""
         end = bisect_right(self._units, self._units[start] + room, start) - 1
         if (at := bisect_right(self._begun, start)) < len(self._begun):
             end = min(end, self._begun[at])
@@ -207,7 +209,7 @@ class PageSearch:
         return self._units[end] - self._units[start] + extra
 
     def _seen_short(self, start: int, end: int, short: int) -> int:
-        """The visibly empty lines at the foot of a page. 0 if it has notes, which are at the foot, or may be short."""
+        """How many of the `short` empty lines are visible. 0 if notes are at the foot or if the page may end short."""
         full = self._notes[end] > self._notes[start] or self._rows[end - 1].loose
         return 0 if full else max(0, short)
 

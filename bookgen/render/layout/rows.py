@@ -27,7 +27,7 @@ class Element:
 
 @dataclass(slots=True)
 class TextMark:
-    """A line of text, `dy` points above the row's baseline. Without an element it is an artifact (a page number)."""
+    """A line of text, `dy` points above the row's baseline. Without an element: an artifact, such as a page number."""
 
     line: Line
     x: float
@@ -69,9 +69,9 @@ Mark = TextMark | Rule | Image | Fill
 
 @dataclass(slots=True)
 class Row:
-    """A row. `first` and `last`: a paragraph begins or ends here. `keep`: the next row stays on the same page.
-    `together`: the same, unless a third of the page would stay empty.
+    """A row, `units` grid lines high. `first`, `last`: a paragraph begins or ends here.
 
+    `keep`: the next row stays on the same page. `together`: the same, unless a third of the page would stay empty.
     `loose`: a page may end after it however short it is. `begins_page`: it is the first row of its page. `block` and
     `word` identify the text that begins here, `notes` the notes it refers to. `head` is repeated above the row if a
     page starts with it. `anchor`: the link target here.

@@ -40,7 +40,7 @@ class Setter:
     def fitted(
         self, text: str, sizes: Sequence[float], measure: float, height: float, **kind: bool
     ) -> tuple[float, list[Line]]:
-        """Set the text centred, at the first of `sizes` at which all words and lines fit. Returns size and lines."""
+        """Set the text centred, at the first of `sizes` at which it fits, else at the last. Returns size and lines."""
         for size in sizes:
             lines = self.lines(text, size, measure, Align.CENTER, **kind)
             if len(lines) * size * DISPLAY_LEAD <= height and all(line.expansion == 100.0 for line in lines):

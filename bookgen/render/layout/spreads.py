@@ -1,4 +1,4 @@
-"""Lays out a picture book: on each spread the picture fills the left page, and the text is on the right."""
+"""Lays out a picture book: on each spread (two facing pages), a picture fills the left page, text is on the right."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class SpreadComposer:
         return Placed(Image(shown, -bleed, -bleed, width, height, element), 0.0)
 
     def _columns(self, section: Section, element: Element | None) -> list[_Column]:
-        """The section's text in as many columns (pages) as it needs."""
+        """The section's text in as many columns as it needs, one for each page."""
         size = self.size_of(section)
         most = self._height - 2 * _MARGIN
         columns: list[_Column] = [[]]

@@ -71,7 +71,7 @@ def table_rows(table: Table, setter: Setter, left: float, measure: float, elemen
 def _row(
     cells: Sequence[Spans], columns: Sequence[tuple[float, Shape]], setter: Setter, element: Element, role: str
 ) -> list[Row]:
-    """A table row as grid rows, one per line of the tallest cell. A column is its left edge and its text's shape."""
+    """A table row as grid rows, one per line of the tallest cell. `columns`: their left edges and text shapes."""
     set_cells = [
         _cell(spans, x, shape, setter, element.child(role, attributes=_HEAD_OF_COLUMN * (role == "TH")))
         for (x, shape), spans in zip(columns, cells, strict=True)
@@ -109,7 +109,7 @@ def _column_widths(table: Table, maker: WordMaker, size: float, room: float) -> 
     """The column widths, and whether all words fit.
 
     Each column gets the width of its longest word, then a share of the remaining room by the amount of its text. If the
-    longest words do not fit, the widest columns are cut.
+    longest words do not fit, the widest columns are made narrower.
     """
     least: list[float] = []
     most: list[float] = []
@@ -127,7 +127,7 @@ def _column_widths(table: Table, maker: WordMaker, size: float, room: float) -> 
 
 
 def shares(least: Sequence[float], most: Sequence[float], room: float) -> list[float]:
-    """Divide the room among columns with these least and most useful widths."""
+    """Divide `room` among columns, given the least width that each needs and the greatest that it can use."""
     if sum(most) <= room:
         return list(most)
     if sum(least) > room:

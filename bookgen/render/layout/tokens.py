@@ -54,7 +54,7 @@ class Token:
         self._divided: tuple[Break, ...] = ()
 
     def divided(self, hyphenate: Hyphenate) -> tuple[Break, ...]:
-        """The places to break, including hyphens. Only words of one piece are hyphenated."""
+        """The places where a line may end, including hyphenation points. Only words of one piece are hyphenated."""
         if not self._divided:
             *dashes, behind = self.whole
             self._divided = (*sorted(dashes + self._at_hyphens(hyphenate), key=lambda each: abs(each[0])), behind)

@@ -98,7 +98,10 @@ class WordMaker:
     def _joined(
         self, words: Words, open_word: Pieces, text: str, span: Span, kind: dict[str, bool], simple: dict[str, Token]
     ) -> Pieces:
-        """The unfinished word after adding the text."""
+        """Add text to the unfinished word `open_word` and return the result.
+
+        Words that end within the text are added to `words`. `simple` caches the words of this style by their text.
+        """
         known = simple.get(text)
         if known is not None:
             return open_word + known.pieces
@@ -107,7 +110,7 @@ class WordMaker:
     def _add(
         self, words: Words, open_word: Pieces, text: str, span: Span, kind: dict[str, bool], simple: dict[str, Token]
     ) -> Pieces:
-        """Add text to the unfinished word, ending words where the script allows breaks without spaces."""
+        """`_joined` for text that is not cached: words also end where the script allows breaks without spaces."""
         if len(text) < LONG and (has_rtl(text) or (self._rtl and not any(map(is_wide, text)))):
             # each part is shaped in its own direction; its place is decided when the line is known
             pieces = tuple(piece for part in parts(text) for piece in self._pieces(part, span, kind))
@@ -146,7 +149,10 @@ def divided(words: Words, room: float, hyphenate: Hyphenate) -> Words:
 
 
 def units(token: str) -> list[tuple[str, Gap | None]]:
-    """Divide a token where it may break without a space: between ideographs, and inside very long words."""
+    """Divide a token where it may break without a space: between ideographs, and inside very long words.
+
+    Each part comes with the gap after it, or with None if it is the last.
+    """
     if not token.isascii() and any(map(is_wide, token)):
         return [piece for part, gap in _ideographs(token) for piece in _chunks(part, gap)]
     return _chunks(token, None)

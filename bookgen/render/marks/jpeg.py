@@ -13,7 +13,7 @@ _START, _APP0, _APP1 = b"\xff\xd8", b"\xff\xe0", b"\xff\xe1"
 
 
 def with_mark(picture: Picture, source: SourceType) -> Picture:
-    """The picture with an XMP packet that names its source. The JFIF header stays the first segment."""
+    """The picture with an XMP packet that names its origin. The JFIF header stays the first segment."""
     data = picture.data
     at = len(_START)
     if data[at : at + 2] == _APP0:

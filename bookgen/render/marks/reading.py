@@ -33,7 +33,7 @@ _UNREADABLE = "This file is not a readable PDF, EPUB, Word document, JPEG, PNG o
 
 @dataclass(frozen=True, slots=True)
 class OriginMark:
-    """`place`: where in the file the mark is. `term`: an IPTC term, such as `trainedAlgorithmicMedia`."""
+    """A mark of origin. `place`: where in the file it is. `term`: an IPTC term, such as `trainedAlgorithmicMedia`."""
 
     place: str
     term: str
@@ -105,7 +105,7 @@ def _in_docx(package: zipfile.ZipFile) -> Iterator[OriginMark]:
 
 
 def _in_xmp(packet: bytes, place: str) -> Iterator[OriginMark]:
-    """The property as an element, as one that refers to a resource, or as an attribute."""
+    """The marks in an XMP packet. The property may be an element with text or with a resource, or an attribute."""
     if not packet:
         return
     for element in _parsed(packet).iter("*"):

@@ -22,7 +22,7 @@ ARCHIVAL, PRESS = (1, 7), (1, 3)
 
 @dataclass(frozen=True, slots=True)
 class OutlineEntry:
-    """A line of the outline, which leads to `target`, with the lines below it."""
+    """An entry of the outline (a PDF's bookmarks). It leads to the target `target`. `inner`: the entries below it."""
 
     title: str
     target: str
@@ -80,19 +80,19 @@ class PdfFile:
         self.document.updateSignature("\n".join((when.isoformat(), *texts.values())))
 
     def add_font(self, font: DocumentFont) -> str:
-        """The name under which the pages use the font."""
+        """Add a font. Returns the name by which pages refer to it."""
         self._fonts.append(font)
         return f"/F{len(self._fonts)}"
 
     def refer(self, thing: Any, name: str) -> Any:
-        """A reference to the object, which is registered under this name."""
+        """Register the object `thing` under this name. Returns a reference to it."""
         return self.document.Reference(thing, name)
 
     def draw(self, operators: Sequence[str]) -> None:
         self._operators.extend(operators)
 
     def draw_picture(self, picture: Picture, x: float, y: float, width: float, height: float) -> None:
-        """Draw the picture. The file has it once, however often it is drawn."""
+        """Draw the picture. The file contains its data once, however often it is drawn."""
         name = self._pictures.get(picture)
         if name is None:
             name = self._pictures[picture] = f"I{len(self._pictures) + 1}"
@@ -153,7 +153,7 @@ class PdfFile:
         self._outline.append(entry)
 
     def label_pages(self, start: int, style: str) -> None:
-        """Number the pages from index `start` on from 1, in a style of PDF: "D" for 1, 2, 3, "r" for i, ii, iii."""
+        """Number the pages from index `start` on, beginning with 1. `style`: "D" for 1, 2, 3 or "r" for i, ii, iii."""
         self._labels += [start, dictionary(S=f"/{style}", St=1)]
 
     def written(self) -> bytes:
@@ -175,7 +175,7 @@ class PdfFile:
         return reference
 
     def _write_entries(self, entries: Sequence[OutlineEntry], parent: Any, reference: Any, name: str) -> int:
-        """Write the entries below `parent`, opened. `name` begins the names of their objects. Returns their number."""
+        """Write the entries below `parent`, expanded. Their objects' names begin with `name`. Returns their number."""
         names = [f"{name}{number}" for number in range(1, len(entries) + 1)]
         places = [pdfdoc.PDFObjectReference(each) for each in names]
         parent["First"], parent["Last"], count = places[0], places[-1], len(entries)

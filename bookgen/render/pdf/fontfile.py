@@ -20,14 +20,14 @@ _SYMBOLIC = 4
 
 
 class EmbeddedFont:
-    """A face in a file. `name` is that by which the pages use it."""
+    """A font face embedded in a PDF file. `name` is the name by which pages refer to it."""
 
     def __init__(self, face: Face, file: PdfFile) -> None:
         self._face = face
         self.name = file.add_font(self)
 
     def write(self, file: PdfFile) -> Any:
-        """Write the font's objects, with the glyphs that are used until now. Returns the reference to the font."""
+        """Write the font's objects, with the glyphs used so far. Returns the reference to the font."""
         glyphs = sorted(self._face.text_of)
         data = subset(self._face, sorted({self._face.glyph_of.get(glyph, glyph) for glyph in glyphs}))
         font = hb.Face(hb.Blob(data))
@@ -136,12 +136,12 @@ def _tag(data: bytes) -> str:
 
 
 def _postscript_name(font: Any, face: Face) -> str:
-    """The font's PostScript name. All instances of a variable font share one name, so for these it is our key."""
+    """The font's PostScript name. Instances of a variable font share one name, so for these it is the face's key."""
     name = None if face.variations else font.get_name(hb.OTNameIdPredefined.POSTSCRIPT_NAME)
     return "".join(each for each in (name or face.key) if each.isalnum() or each in "-_")
 
 
 def _numbers(font: Any, table: str, at: int, kinds: str) -> tuple[int, ...]:
-    """Big-endian numbers from one of the font's tables. All zero if the table is missing."""
+    """Big-endian numbers at byte `at` of a font table, in the `struct` formats `kinds`. Zeros without the table."""
     data = bytes(font.reference_table(table).data or b"")[at : at + struct.calcsize(kinds)]
     return struct.unpack(f">{kinds}", data) if data else (0,) * len(kinds)

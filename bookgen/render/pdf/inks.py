@@ -13,7 +13,7 @@ _OPERATORS = {"M": "m", "L": "l", "C": "c", "Z": "h"}
 
 
 def inks(colour: Colour) -> str:
-    """Shares of cyan, magenta, yellow and black. Black replaces what the others share, so all stay under 200 %."""
+    """Shares of cyan, magenta, yellow and black. Black replaces what the others share: their sum is at most 200 %."""
     shares = [1 - value / 255 for value in colour]
     black = min(shares)
     return " ".join(f"{share:.3f}" for share in (*(share - black for share in shares), black))
@@ -52,7 +52,7 @@ def _path(path: str) -> str:
 
 
 def _cubics(before: str, text: str) -> Iterator[str]:
-    """Quadratic curves as cubic ones. They start where the segment `before` ends."""
+    """The quadratic curves with the coordinates `text` as cubic ones. The first starts where `before` ends."""
     x, y = map(float, before.split()[-2:])
     numbers = map(float, text.split())
     for left, top, right, end in zip(numbers, numbers, numbers, numbers, strict=True):

@@ -27,7 +27,7 @@ def struck(mark: TextMark, x: float, y: float) -> Iterator[tuple[float, float, f
 
 
 def _extents(mark: TextMark, x: float) -> Iterator[tuple[Style, float, float]]:
-    """Each stretch of one style, with its x and its width."""
+    """Each stretch of the line that has one style, with its x and its width."""
     at = x + mark.line.x
     for style, items in mark.line.segments:
         width = sum(_advance(item, style, mark.line) for item in items) * mark.size / 1000

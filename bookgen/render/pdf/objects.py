@@ -21,7 +21,7 @@ def dictionary(**values: Any) -> Any:
 
 
 class StreamObject(pdfdoc.PDFObject):
-    """Data with a dictionary, an object of its own in each file.
+    """A PDF stream: data with a dictionary, which each file contains as an object of its own.
 
     It has a line end before `endstream`, which PDF/A requires and reportlab omits.
     """

@@ -49,7 +49,7 @@ class Tags:
         return link
 
     def annotate(self, page: int, element: Element) -> int:
-        """The key (and name) for the annotation of the next link in `element`, or of `element` itself."""
+        """The key for the annotation of the next link drawn in `element`; if it has none, of `element` itself."""
         waiting = self._waiting.get(id(element))
         link = waiting.pop(0) if waiting else element
         key = self._pages + len(self._annotated)

@@ -30,7 +30,7 @@ class TextWriter:
     def operators(self, line: Line, x: float, y: float, size: float, enter: Callable[[str], str] | None = None) -> str:
         """The operators of a line, for use inside BT … ET.
 
-        `enter` returns the operators for the beginning of a link with this URL, or with "" for the end of one.
+        `enter`: called with a URL, it returns the operators that begin a link; called with "", those that end the link.
         """
         out = []
         href = ""

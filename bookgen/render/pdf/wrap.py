@@ -42,7 +42,7 @@ def write_wrap(
 ) -> bytes:
     """The cover for an interior of `pages` pages. Raises InvalidInput if that is too thick for the paper.
 
-    `design`: the design of the manuscript's cover, if it was drawn here.
+    `design`: the design of the manuscript's cover, if bookgen drew it.
     """
     most = _RULES["most_pages"][settings.paper]
     if pages > most:
@@ -106,7 +106,7 @@ class _Wrap:
         return inked(printable(extended(cover, width, self._tall), width)), (red, green, blue)
 
     def _drawn_front(self) -> tuple[list[str], Colour]:
-        """The cover's design, or the book's first one, drawn with bleed on all sides. Also its ground colour."""
+        """The operators that draw the cover's design, or the book's first one, with bleed, and its ground colour."""
         book = self._manuscript
         width, height = (self._trim_width + 2 * BLEED) / _PIXEL, self._tall / _PIXEL
         copy = Copy(book.title, book.subtitle, book.author, book.language)

@@ -123,7 +123,7 @@ class _PdfWriter:
         self._file.draw(strokes)
 
     def _link_marks(self, index: int, mark: TextMark) -> Callable[[str], str] | None:
-        """A function for the operators that switch to a link's marked content and back. None without links."""
+        """The `enter` for `TextWriter.operators` that tags the text of links. None without links or tags."""
         element, tags = mark.element, self._tags
         if element is None or not tags.on or not any(style.href for style, _ in mark.line.segments):
             return None

@@ -54,11 +54,11 @@ class Brush:
         self.drawing.polygon((self.place(point) for point in points), colour)
 
     def shape(self, start: Point, curves: Sequence[tuple[Point, Point, Point]], colour: Colour) -> None:
-        """Fill an outline of Bézier curves, each given as two handles and an end point."""
+        """Fill an outline of Bézier curves, each given as two control points and an end point."""
         self.drawing.fill(self._path(start, curves) + "Z", colour)
 
     def line(self, start: Point, curves: Sequence[tuple[Point, Point, Point]], colour: Colour, width: float) -> None:
-        """Draw a line with round ends."""
+        """Draw a line of Bézier curves (as in `shape`) with round ends."""
         self.drawing.stroke(self._path(start, curves), colour, width * self.scale)
         for end in (start, curves[-1][2]):
             self.circle(*end, width / 2, colour)

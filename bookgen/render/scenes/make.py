@@ -19,7 +19,7 @@ from bookgen.render.scenes.places import GREEN, GROUND, HOURS, SCENE_SIDE, Scene
 from bookgen.render.scenes.telling import chance_of, first_mentioned
 
 TALL = 4.1  # scene units per figure unit
-MIN_NAME = 4  # letters of a word that names a figure by itself: "Mrs" does not
+MIN_NAME = 4  # letters; a shorter word of a name, such as "Mrs", does not stand for the figure
 SHEET = 1536, 1024
 
 # Things a story may mention: a pattern of their words, the function that draws them, and where they are placed.
@@ -85,7 +85,7 @@ def draw_scene(drawing: Drawing, job: SceneJob) -> None:
 def _is_told_of(figure_told: str, told: str) -> bool:
     """Whether the first non-empty line of `told`, which says what the picture shows, names the figure.
 
-    A possessive, as in "Ada's ladder", does not count.
+    `figure_told` is the figure's description "name: look". A possessive, as in "Ada's ladder", does not count.
     """
     name = figure_told.partition(":")[0].strip().lower()
     shown = next((line for line in told.lower().splitlines() if line.strip()), "")
@@ -104,7 +104,7 @@ def _pose(told: str, chance: random.Random) -> str:
 
 
 def _props(scene: Scenery, told: str, where: str, x: float) -> None:
-    """Draw the things of this placement that the text mentions, around a hero at `x`."""
+    """Draw the things that the text mentions and that PROPS places at `where`, around a hero at `x`."""
     chance = scene.chance
     for words, draw, hangs in PROPS:
         if hangs != where or not re.search(rf"\b(?:{words})", told.lower()):

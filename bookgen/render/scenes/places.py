@@ -18,7 +18,10 @@ GROUND = 760.0  # the y where figures stand, from the top
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """The light of a time of day: the sky's colours at top and foot, and the tint of everything below it."""
+    """The light of a time of day: the sky's colours at top and foot, and the tint of everything below it.
+
+    `share`: the strength of the tint, from 0 to 1. `words`: a pattern of the words that mean this time of day.
+    """
 
     name: str
     words: str

@@ -1,4 +1,4 @@
-"""Things in a story. Each is drawn with its foot (or its middle, if it flies) at the brush's origin."""
+"""Things in a story. Each function draws one with its foot (or its middle, if it flies) at the brush's origin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The families of designs, by name."""
+"""The design families of covers, by name."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ MOOD_PALETTES = {
 class Family:
     """A way to compose a cover, with suitable palettes and typography.
 
-    `genres`: substrings of the genre names for which it is a first choice. `shows`: its description as a picture
-    without text; empty if it cannot stand without text.
+    `genres`: substrings of the genre names for which it is a first choice. `shows`: what its picture shows if it is
+    drawn without text; empty if the family needs text.
     """
 
     name: str
@@ -97,7 +97,7 @@ FAMILIES = (
            shows="Stones balanced on one another over still water."),
     Family("poster", poster, LIGHT + DARK, (_NARROW, _GROTESK, _TALL), ("politic", "manifesto", "sport", "music")),
 )  # fmt: skip
-# For a book whose content is known: its object, or the hero of its pictures.
+# For books whose content is known: the first shows an object from the book, the second the hero of a picture book.
 EMBLEM = Family("emblem", emblem, DARK + LIGHT, (_SERIF, _BOOKISH, _SOFT, _CAPITALS, _TALL, _GROTESK), ())
 HERO = Family("hero", hero, LIGHT[:6], (_FAT, _SOFT, _GROTESK), ())
 DESIGNS = {family.name: family for family in (*FAMILIES, EMBLEM, HERO)}

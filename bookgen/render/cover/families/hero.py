@@ -16,8 +16,8 @@ from bookgen.render.scenes.telling import first_mentioned
 
 _LIGHT, _NIGHT = colour("#fff3cf"), colour("#1c1440")
 _POSES = ("wave", "walk", "jump")
-_TALL = 128.0  # units of a figure, with ears or a hat
-_MIN_PLACE = 0.66  # of the sheet's width: the height that a place takes
+_TALL = 128.0  # the height of a figure with ears or a hat, in the figure's units
+_MIN_PLACE = 0.66  # of the sheet's width: with less height, a hill is drawn instead of a place
 _PAIR = re.compile(r"(-?\d+(?:\.\d+)?) (-?\d+(?:\.\d+)?)")
 
 
@@ -34,7 +34,7 @@ def hero(sheet: Sheet) -> None:
 
 
 def _legible(hour: Hour) -> Hour:
-    """The hour, with the top of its sky darkened until a light or a dark title is readable on it."""
+    """The light of a time of day, with the top of its sky darkened until a light or a dark title is readable there."""
     shades = (replace(hour, top=mix(hour.top, _NIGHT, share / 20)) for share in range(21))
     ends = (_LIGHT, BLACK)
     return next(each for each in shades if max(contrast(end, each.top) for end in ends) >= TITLE_CONTRAST)
@@ -54,14 +54,14 @@ def _in_a_place(sheet: Sheet, free: Box, hour: Hour) -> None:
         scene = Scenery(Drawing(SCENE_SIDE, SCENE_SIDE), hour, chance)
         paint = first_mentioned(told, OUTDOORS) or chance.choice(OUTDOORS[:4])[1]
         paint(scene)
-        up = page.bottom - SCENE_SIDE * scale
-        drawing.shapes += [_moved(shape, scale, up) for shape in scene.drawing.shapes]
-    drawing.rectangle(Box(0, 0, page.right, free.top), hour.top)  # what reaches up to the title
+        down = page.bottom - SCENE_SIDE * scale
+        drawing.shapes += [_moved(shape, scale, down) for shape in scene.drawing.shapes]
+    drawing.rectangle(Box(0, 0, page.right, free.top), hour.top)  # covers what reaches up to the title
     _figures(sheet, free, page.bottom - free.height * 0.06, mix(hour.lit(colour("#4b5a3a")), WHITE, 0.15))
 
 
 def _hill(sheet: Sheet, free: Box, hour: Hour) -> None:
-    """Draw a hill, for a title that leaves too little room for a place."""
+    """Draw a hill instead of a place, such as a forest, if the title leaves too little room for a place."""
     wide, ground = sheet.page.width, hour.lit(colour("#7fbf63"))
     for x, up, shade in ((0.15, 0.34, mix(ground, hour.foot, 0.35)), (0.7, 0.26, ground)):
         hill = Brush(sheet.drawing, wide * x, sheet.page.bottom)
@@ -86,7 +86,10 @@ def _on_a_disc(sheet: Sheet, free: Box, hour: Hour) -> None:
 
 
 def _figures(sheet: Sheet, free: Box, foot: float, shade: Colour, room: float = 1.0) -> None:
-    """Draw the hero in the middle, standing at the height `foot`, and up to two companions beside."""
+    """Draw the hero in the middle, with the feet at y `foot`, and up to two smaller companions on the sides.
+
+    `shade`: the colour of the shadows on the ground. `room`: the greater, the closer the companions are to the hero.
+    """
     cast = [figure(each) for each in sheet.subject.figures[:3]]
     width = sheet.page.width
     tall = min((foot - free.top) * 0.92, width * 0.66)
@@ -100,10 +103,10 @@ def _figures(sheet: Sheet, free: Box, foot: float, shade: Colour, room: float = 
         draw_figure(Brush(sheet.drawing, x, y, scale, flip=at == 2), who, pose)
 
 
-def _moved(shape: DrawnShape, scale: float, up: float) -> DrawnShape:
-    """A shape of a scene, scaled by `scale` and moved down by `up`, so that the scene fills the foot of the sheet."""
+def _moved(shape: DrawnShape, scale: float, down: float) -> DrawnShape:
+    """A shape of a scene, scaled by `scale` and moved by `down`, so that the scene fills the foot of the sheet."""
 
     def placed(pair: re.Match[str]) -> str:
-        return f"{float(pair[1]) * scale:.1f} {float(pair[2]) * scale + up:.1f}"
+        return f"{float(pair[1]) * scale:.1f} {float(pair[2]) * scale + down:.1f}"
 
     return replace(shape, path=_PAIR.sub(placed, shape.path), line=shape.line * scale)

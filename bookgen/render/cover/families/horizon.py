@@ -23,7 +23,7 @@ def horizon(sheet: Sheet) -> None:
         Box(0, 0, page.right, page.bottom),
         [(0, ground), (placed.head_bottom / page.bottom, low), (min(0.97, skyline / page.bottom), glow), (1, glow)],
     )
-    radius = min(page.width * 0.13, free.height * 0.17)  # with its halo below the head
+    radius = min(page.width * 0.13, free.height * 0.17)  # small enough for the halo to stay below the title
     center = page.width * chance.uniform(0.3, 0.7), skyline - radius * 0.25
     for ring, share in ((1.9, 0.16), (1.45, 0.34)):
         drawing.circle(center, radius * ring, mix(mix(low, glow, 0.8), (255, 244, 222), share * 0.6))

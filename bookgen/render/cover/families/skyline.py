@@ -34,9 +34,9 @@ def skyline(sheet: Sheet) -> None:
 
 
 def _house(sheet: Sheet, box: Box, sky: float, shade: Colour, lamp: Colour) -> None:
-    """Draw a house. No part of its roof is above `sky`, where the title is.
+    """Draw a house. Its roof does not rise above `sky`, the y where the title's area ends.
 
-    It uses its own random generator, so the house is the same on a taller sheet.
+    Each house has its own random generator, so that more windows on a taller sheet do not change the next houses.
     """
     drawing, unit = sheet.drawing, sheet.unit
     chance = random.Random(sheet.chance.random())

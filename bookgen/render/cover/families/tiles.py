@@ -49,7 +49,7 @@ def _tile(sheet: Sheet, box: Box) -> None:
 
 
 def quarter(box: Box, corner: int, radius: float) -> str:
-    """A quarter disc around a corner of the box. Corners are counted clockwise from the upper left."""
+    """A quarter disc around a corner of the box, as SVG path data. Corners count clockwise from 0, the upper left."""
     x, y = ((box.left, box.top), (box.right, box.top), (box.right, box.bottom), (box.left, box.bottom))[corner]
     across, down = ((1, 1), (-1, 1), (-1, -1), (1, -1))[corner]
     k = radius * ROUND
