@@ -14,7 +14,7 @@ log = structlog.get_logger(__name__)
 
 
 def address(request: web.BaseRequest, app: web.Application) -> str:
-    """The socket's peer, or the address that a trusted proxy reports."""
+    """The address that the connection comes from or, if that is a trusted proxy's, the one in X-Forwarded-For."""
     trusted, peer = app[SERVICES].site.trusted_proxies, request.remote or ""
     # For a request that aiohttp could not parse, the headers are an empty dict.
     forwarded = request.headers.getall("X-Forwarded-For", ()) if request.headers else ()
