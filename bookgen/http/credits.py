@@ -72,7 +72,7 @@ async def checkout(request: web.Request) -> web.Response:
 @docs(
     "credits",
     "Buy credits without an account",
-    "The hosted page asks for an e-mail address; a sign-in link is mailed to it after the payment.",
+    "The payment page asks for an e-mail address; a sign-in link is mailed to that address after the payment.",
 )
 @json_schema(shapes.CreditCheckoutSchema)
 @response_schema(CheckoutSessionSchema)

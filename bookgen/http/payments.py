@@ -1,4 +1,4 @@
-"""The payment processor: portal, invoices, webhook, and what all checkouts share."""
+"""The payment processor: its billing portal, its invoices, its webhook, and the helpers of all checkouts."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ def return_urls(body: Mapping[str, Any]) -> ReturnUrls:
 
 
 def session(checkout: HostedCheckout) -> web.Response:
-    """The answer to a checkout: a session on the processor's page."""
+    """The answer to a checkout request: the id and the URL of the payment page."""
     return replies.json({"sessionId": checkout.session_id, "url": checkout.url})
