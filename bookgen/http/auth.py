@@ -115,7 +115,7 @@ async def login(request: web.Request) -> web.Response:
     return await _signed_in(request, result)
 
 
-@docs("auth", "Exchange a refresh token for a new pair", "Store both new tokens and discard the old ones.")
+@docs("auth", "Exchange a refresh token for a new pair of tokens", "Store both new tokens and discard the old ones.")
 @json_schema(shapes.TokenRefreshSchema)
 @response_schema(shapes.TokenPairSchema, 200)
 @refuses(TokenInvalid, PermissionDenied)

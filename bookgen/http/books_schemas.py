@@ -130,9 +130,11 @@ class BookCreationSchema(Body):
 class BookChangesSchema(BookCreationSchema):
     """The fields to change: any of the creation fields, and those of children's books."""
 
-    theme = String(500, metadata={"description": "Children's books only. Used by the next outline."})
+    theme = String(
+        500, metadata={"description": "The theme. Children's books only. Used when the next outline is generated."}
+    )
     characters = Characters(
-        metadata={"description": "Children's books only. Main character first. Used by the next outline and pictures."}
+        metadata={"description": "Children's books only. Main character first. Used for the next outline and pictures."}
     )
 
     def __init__(self, **kwargs: Any) -> None:

@@ -37,7 +37,7 @@ class GenerationProgressSchema(Schema):
             "chapters that it has replaced."
         },
     )
-    total_chapters = fields.Integer(required=True, metadata={"description": "Chapters in the current outline."})
+    total_chapters = fields.Integer(required=True, metadata={"description": "The number of chapters in the outline."})
     percentage = fields.Float(required=True)
     status_message = fields.String(required=True)
     task_id = fields.String(required=True)

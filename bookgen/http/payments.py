@@ -25,7 +25,9 @@ async def open_portal(request: web.Request) -> web.Response:
 
 
 @docs(
-    "subscriptions", "List your 20 newest invoices", "Each with links to its page and its PDF at the payment processor."
+    "subscriptions",
+    "List your 20 newest invoices",
+    "Each invoice has links to its page and its PDF at the payment processor.",
 )
 @response_schema(shapes.InvoiceSchema(many=True))
 @refuses(errors.Conflict, errors.PaymentsNotConfigured)

@@ -86,4 +86,6 @@ def _refuse_deep(raw: bytes) -> None:
     for bracket in brackets:
         depth += 1 if bracket in b"{[" else -1
         if depth > MAX_DEPTH:
-            raise InvalidInput(non_field_errors=["The body is nested too deeply."])
+            raise InvalidInput(
+                non_field_errors=[f"The body is nested too deeply: at most {MAX_DEPTH} levels are allowed."]
+            )
