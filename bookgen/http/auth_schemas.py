@@ -88,7 +88,7 @@ class ProfileChangesSchema(Body):
 
 
 class AccountDeletionSchema(Body):
-    """`current_password` is required, unless the account has none."""
+    """`current_password` is required, unless the account has no password."""
 
     current_password = GivenPassword()
 

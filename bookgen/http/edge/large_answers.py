@@ -16,7 +16,7 @@ PIECE = 256 << 10
 MAX_RESPONSE_BYTES = 512 << 20
 # The size of all answers that an account has requested and not read yet.
 MAX_ACCOUNT_BYTES = 64 << 20
-MAX_PIECE_BYTES = 4 << 20  # of a piece that is one long chapter, in UTF-8
+MAX_PIECE_BYTES = 4 << 20  # one chapter, in bytes of UTF-8
 
 
 class InPieces(web.Response):

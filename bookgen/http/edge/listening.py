@@ -52,7 +52,7 @@ def _refused(host: str, port: int, error: OSError) -> str:
     to_do = (
         "Ports below 1024 are reserved. Use a higher port behind a proxy."
         if error.errno == errno.EACCES
-        else "Stop the program that uses it or set another port."
+        else "Stop the program that uses this port, or set another port."
     )
     return f"BOOKGEN_PORT={port} on {host} can't be used: {error.strerror}. {to_do}"
 
