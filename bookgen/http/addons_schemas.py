@@ -42,7 +42,10 @@ class AddonCheckoutSchema(CheckoutSchema):
 
 
 def shown_owned(owned: OwnedAddon, period_end: datetime, remaining: int) -> dict[str, Any]:
-    """An owned add-on. `period_end` is used if it has no period of its own. `remaining` uses: -1 means unlimited."""
+    """An owned add-on as JSON. `remaining`: the uses that are left; -1 means unlimited.
+
+    `period_end`: the end of the account's period, shown for an add-on without a period of its own.
+    """
     return shown(
         UserAddonSchema,
         owned,

@@ -1,4 +1,4 @@
-"""Builds the aiohttp application: services, middleware, both prefixes, the slash rule."""
+"""Builds the aiohttp application: the services, the middleware, and the routes under both prefixes of the API."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def build_app(
 
 
 def build_probes(services: Services) -> web.Application:
-    """The application of a process that answers no requests: probes and metrics only."""
+    """The application of a process that does not serve the API: it answers only health probes and metrics."""
     return build_app(services, (), OPERATION)
 
 

@@ -71,7 +71,8 @@ class SignInWay(StrEnum):
 
 metrics.start_at_zero(metrics.SIGN_INS_FAILED, SignInWay)
 
-# Guesses of one account's password: as many as an address may send (but at most 20), in five times its period.
+# One account's password may be guessed as often as one address may sign in (but at most 20 times), in five times the
+# period of that limit.
 MAX_GUESSES = 20
 GUESS_WINDOWS = 5
 
@@ -114,7 +115,7 @@ async def login(request: web.Request) -> web.Response:
     return await _signed_in(request, result)
 
 
-@docs("auth", "Exchange a refresh token for a new pair", "Store both new tokens and discard the old ones.")
+@docs("auth", "Exchange a refresh token for a new pair of tokens", "Store both new tokens and discard the old ones.")
 @json_schema(shapes.TokenRefreshSchema)
 @response_schema(shapes.TokenPairSchema, 200)
 @refuses(TokenInvalid, PermissionDenied)
@@ -179,8 +180,9 @@ async def reset_password(request: web.Request) -> web.Response:
 @docs(
     "auth",
     "Verify an e-mail address by a mailed link",
-    "The link works once. After a registration it confirms the address and keeps the password; without a token of the "
-    "account it revokes all tokens. After a change of address it works only with a token of the account.",
+    "The link works once. The link of a registration verifies the address. If the request has no token of the account, "
+    "it also revokes all tokens and, if a purchase waits for this address, removes the password. The link of a changed "
+    "address works only with a token of the account.",
 )
 @response_schema(shapes.MessageSchema, 200)
 @refuses(InvalidInput, AuthenticationRequired)
@@ -207,7 +209,8 @@ async def resend_verification(request: web.Request) -> web.Response:
 @docs(
     "auth",
     "Approve a change of your e-mail address by a mailed link",
-    "Needed for a change that was requested without `current_password`. Works once, with a token of the account.",
+    "Required for a change that was requested without `current_password`. The link works once, and only with a token "
+    "of the account.",
 )
 @response_schema(shapes.MessageSchema, 200)
 @refuses(InvalidInput, AuthenticationRequired)
@@ -227,9 +230,8 @@ async def approve_email(request: web.Request) -> web.Response:
 @refuses(InvalidInput)
 async def undo_email(request: web.Request) -> web.Response:
     account = await request.app[SERVICES].accounts.profiles.undo_email(*_link(request))
-    return replies.json(
-        {"message": f"Your e-mail address is {account.email}, and all devices are signed out. Set a new password."}
-    )
+    done = f"The change is undone: your e-mail address is {account.email}. All devices are signed out."
+    return replies.json({"message": f"{done} Set a new password."})
 
 
 @docs("profile", "Change your password", "Existing tokens stay valid.")
@@ -277,8 +279,8 @@ async def read_profile(request: web.Request) -> web.Response:
     "Change your names or e-mail address",
     "Fields that you do not send stay unchanged. A new address is pending until you follow the link mailed to it; "
     "until then `email` is the old one. Without `current_password` you also have to follow a link mailed to the old "
-    "address, if that is verified. The old address receives a link that undoes the change for 7 days. The `ETag` is "
-    "that of `GET /auth/profile/`.",
+    "address, if that is verified. The old address receives a link that undoes the change for 7 days. The response has "
+    "the `ETag` of `GET /auth/profile/`.",
 )
 @json_schema(shapes.ProfileChangesSchema)
 @response_schema(shapes.UpdatedProfileSchema, 200)
@@ -336,7 +338,7 @@ def _caller(request: web.Request) -> Caller:
 
 @contextlib.contextmanager
 def _told_of_failure(request: web.Request, way: SignInWay, name: str = "") -> Iterator[None]:
-    """Log a refused sign-in with the address and the name, for programs such as fail2ban."""
+    """Log a sign-in that the block refuses, with the caller's address and `name`, for programs such as fail2ban."""
     try:
         yield
     except (InvalidCredentials, InvalidInput, PermissionDenied, RateLimited) as error:
@@ -347,14 +349,14 @@ def _told_of_failure(request: web.Request, way: SignInWay, name: str = "") -> It
 
 
 async def _holder(request: web.Request) -> int | None:
-    """The account of a request to a public route, if the caller is signed in."""
+    """The id of the account whose token the request carries, or None. For public routes, which need no token."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return await request.app[SERVICES].accounts.holder(token) if scheme == "Bearer" else None
 
 
 @contextlib.asynccontextmanager
 async def _own_guess(request: web.Request) -> AsyncIterator[None]:
-    """Count a password guess by the account whose token was sent."""
+    """Count a guess, as `_one_guess` does, of the password of the account whose token was sent."""
     db = request.app[SERVICES].database.http
     candidate = await accounts.candidate_by_id(db, request[ACCOUNT_ID], _caller(request).origin)
     async with _one_guess(request, candidate):
@@ -363,11 +365,11 @@ async def _own_guess(request: web.Request) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def _one_guess(request: web.Request, candidate: LoginCandidate) -> AsyncIterator[None]:
-    """Count one guess of an account's password. A correct password is not counted.
+    """Count one guess of an account's password, unless the block ends without an error. Raises RateLimited.
 
-    Guesses count together across addresses, spellings of the name and processes of the server. Addresses from which the
-    account has signed in before have a count of their own, so that strangers cannot lock the owner out. Names without
-    an account are counted separately, so that many of them evict no account from the limiter's memory.
+    The count of an account covers all addresses, spellings of the name and processes of the server. Addresses from
+    which the account has signed in before have a count of their own, so that strangers cannot lock the owner out. Names
+    without an account are counted separately, so that many of them evict no account from the limiter's memory.
     """
     per_address = request.app[SERVICES].limiter.budgets[LimitClass.AUTH]
     budget = Budget(min(per_address.capacity, MAX_GUESSES), per_address.seconds * GUESS_WINDOWS)

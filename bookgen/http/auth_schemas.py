@@ -31,7 +31,7 @@ class Password(String):
 
 
 class GivenPassword(Password):
-    """A password to check."""
+    """A password that is compared with the account's."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(minimum=1, maximum=1024, **kwargs)
@@ -88,7 +88,7 @@ class ProfileChangesSchema(Body):
 
 
 class AccountDeletionSchema(Body):
-    """`current_password` is required, unless the account has none."""
+    """`current_password` is required, unless the account has no password."""
 
     current_password = GivenPassword()
 

@@ -32,8 +32,8 @@ async def read_bible(request: web.Request) -> web.Response:
 @docs(
     "outline",
     "Change the story bible",
-    "Send the fields to change. Yours take precedence over the model's, even if the outline is generated again. An "
-    "empty text or list removes a field. "
+    "Send the fields to change. Your fields take precedence over the model's, even if the outline is generated again. "
+    "An empty text or list removes a field. "
     "Chapters that are not written yet follow it. A written chapter that clearly contradicts it gets a finding of "
     "the kind `bible` in the book's `quality`; `POST /books/{id}/review/` finds other contradictions. "
     "Send `If-Match` to avoid overwriting someone else's change.",

@@ -1,4 +1,4 @@
-"""Shapes of a story bible."""
+"""Schemas of the story bible: what is settled about a book, from which every chapter is written."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ MAX_ENTRIES, MAX_NAME, MAX_TEXT, MAX_LONG_TEXT = 50, 120, 2_000, 10_000
 
 class EntrySchema(Body):
     name = String(MAX_NAME, minimum=1, required=True, metadata={"example": "The Public Weigher"})
-    description = String(MAX_TEXT, metadata={"description": "What must never change about it."})
+    description = String(MAX_TEXT, metadata={"description": "What must never change about the place or term."})
 
 
 class PersonSchema(Body):
     name = String(MAX_NAME, minimum=1, required=True, metadata={"example": "Ada Brook"})
     description = String(
-        MAX_TEXT, metadata={"description": "What must never change: age, looks, relations, work.", "example": "58."}
+        MAX_TEXT,
+        metadata={
+            "description": "What must never change about the person: age, looks, relations, work.",
+            "example": "58.",
+        },
     )
     role = String(MAX_TEXT, metadata={"description": "Their part in the book.", "example": "The one who tells it."})
     wants = String(MAX_TEXT, metadata={"description": "What they want.", "example": "A quiet retirement."})
@@ -41,7 +45,7 @@ def _entries(shape: type[Schema], description: str) -> List:
 
 
 class BibleChangesSchema(Body):
-    """The fields to change. They take precedence over the model's. An empty value removes a field."""
+    """The fields to change. They take precedence over those of the model. An empty value removes a field."""
 
     kind = fields.String(
         validate=validate.OneOf([*map(str, StoryKind), ""], error=f"Must be empty or one of: {', '.join(StoryKind)}."),
@@ -62,7 +66,7 @@ class BibleChangesSchema(Body):
 
 
 class BibleSchema(Schema):
-    """Every chapter that is not written yet is written from it."""
+    """The whole story bible. Every chapter that is not written yet will be written from it."""
 
     kind = fields.String(required=True, allow_none=True, validate=choice(StoryKind))
     premise = fields.String(required=True)

@@ -118,8 +118,8 @@ async def read_book(request: web.Request) -> web.Response:
     "books",
     "Change a book's metadata",
     "Accepts any creation field. A new `target_word_count` is divided among the chapters that are not "
-    "written yet. The outline fixes the number of chapters. Send `If-Match` to avoid overwriting someone else's "
-    "change.",
+    "written yet. Once the book has an outline, `chapter_count` cannot change. Send `If-Match` to avoid overwriting "
+    "someone else's change.",
 )
 @json_schema(shapes.BookChangesSchema)
 @querystring_schema(shapes.BookViewQuerySchema)
@@ -163,9 +163,10 @@ async def duplicate_book(request: web.Request) -> web.Response:
 
 @dataclass(frozen=True, slots=True)
 class LoadedBook:
-    """A book in its detail form without its estimate and its chapters.
+    """A book as read from the database. `shown`: its detail form, without the estimate and the chapters.
 
-    `unchanged`: the cached chapters that are current. The others have their texts, unless the book is large.
+    `unchanged`: the cached chapters that are still current, by id. `sketches`: all chapters, in order. Those that are
+    not in `unchanged` have their texts, unless the book is `large`.
     """
 
     book: Book
@@ -185,18 +186,18 @@ class LoadedBook:
         return progress
 
 
-BOOK_VERSION: web.RequestKey[str] = web.RequestKey("book_version")  # of the book, when it was last read
+BOOK_VERSION: web.RequestKey[str] = web.RequestKey("book_version")  # of the book that the request has read last
 
 
 def version_read(request: web.Request) -> str | None:
-    """The version that If-Match was compared with, None without If-Match."""
+    """The version of the book that If-Match was compared with, or None without If-Match."""
     return request[BOOK_VERSION] if "If-Match" in request.headers else None
 
 
 async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
     """The book in its detail form with its ETag, or the part of it that the caller requested, or 304.
 
-    Raises NotFound unless it is the caller's.
+    `code`: the status of the response. Raises NotFound unless the book is the caller's.
     """
     found = errors.must_exist(await books.version(request.app[SERVICES].database.http, request[ACCOUNT_ID], book_id))
     request[BOOK_VERSION], request[SHOWN_BOOK] = found.version, book_id
@@ -217,12 +218,12 @@ async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> 
 
 
 def _tag(version: str, estimated: Mapping[str, Any], progress: Mapping[str, Any] | None) -> str:
-    """The ETag of a book. `progress`: that of an active run, whose row does not show work in flight."""
+    """The ETag of a book. `progress`: that of an active run, which can change while `version` stays the same."""
     return tag_of(replies.dump([version, estimated, progress]))
 
 
 async def _load(request: web.Request, book_id: int, kept: Mapping[int, KeptChapter]) -> LoadedBook:
-    """Load the book. Raises NotFound unless it is the caller's. `kept`: the cached chapters."""
+    """Load the book. `kept`: cached chapters that need not be read. Raises NotFound unless the book is the caller's."""
     async with request.app[SERVICES].database.http.acquire() as connection:
         whole = errors.must_exist(await whole_books.find(connection, request[ACCOUNT_ID], book_id))
         artwork = await _artwork(connection, whole, request.app[SERVICES].site.public_url)
@@ -269,7 +270,7 @@ def _part(request: web.Request, found: BookVersion, loaded: LoadedBook, code: in
 def _with_chapters(
     request: web.Request, loaded: LoadedBook, before: bytes, code: int, view: BookView | None = None
 ) -> web.Response:
-    """The book with its chapters after `before`, in pieces if their texts are large."""
+    """The response: `before`, which is the JSON up to the chapters, and the chapters; in pieces if they are large."""
     pick, pictures = view.of_chapter if view else dict[str, Any], loaded.artwork.illustrations
     if loaded.large and (view is None or "content" in view.chapters):
         return in_pieces(request, loaded.sketches, pictures, before=before, after=_END, status=code, pick=pick)
@@ -278,7 +279,7 @@ def _with_chapters(
 
 
 def _as_kept(request: web.Request, found: BookVersion, loaded: LoadedBook) -> KeptBook:
-    """The book as the cache stores it, under the version that was read before it was loaded."""
+    """The loaded book as the cache stores it. `found`: the version, which was read before the book was loaded."""
     versions, pictures, kept = found.of_chapters(), loaded.artwork.illustrations, dict[int, KeptChapter]()
     for sketch in loaded.sketches:
         number = sketch.chapter.id
@@ -313,7 +314,7 @@ def _estimated(estimate: Callable[[], Estimate] | None) -> dict[str, Any]:
 
 
 async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]) -> list[dict[str, Any]]:
-    """The books in their list form, each with the progress of its run, if it had one."""
+    """The books in their list form, each with the progress of its newest run, or None if it never had a run."""
     db, account_id, public_url = (
         request.app[SERVICES].database.http,
         request[ACCOUNT_ID],

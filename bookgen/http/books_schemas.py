@@ -61,7 +61,7 @@ class Language(fields.String):
                 error="Must be the tag of an offered language, such as en or pt-BR (GET /public-settings/).",
             ),
             metadata={
-                "description": "A BCP 47 tag of a language in /public-settings/.",
+                "description": "The BCP 47 tag of one of the `languages` in `GET /public-settings/`.",
                 "example": "en",
                 "pattern": f"^{LANGUAGE_TAG}$",  # as JSON Schema writes it
             },
@@ -100,7 +100,10 @@ class BookCreationSchema(Body):
     description = String(
         5000,
         load_default="",
-        metadata={"description": "The idea. It is never printed.", "example": "A keeper writes down every ship."},
+        metadata={
+            "description": "The idea of the book. It is never printed.",
+            "example": "A keeper writes down every ship.",
+        },
     )
     blurb = Blurb()
     style_notes = String(2000, load_default="", metadata={"description": "Voice, tense, point of view."})
@@ -108,15 +111,15 @@ class BookCreationSchema(Body):
         minimum=1,
         maximum=MAX_CHAPTERS,
         metadata={
-            "description": f"Defaults to {DEFAULT_CHAPTERS} or one per {WORDS_A_CHAPTER} words, whichever is less."
+            "description": f"Defaults to {DEFAULT_CHAPTERS}, or to one per {WORDS_A_CHAPTER} words if that is less."
         },
     )
     target_word_count = Integer(
         minimum=1,
         maximum=MAX_WORDS,
         metadata={
-            "description": "At least the number of chapters. Defaults to 20,000 or the caller's maximum, whichever is "
-            "less."
+            "description": "The length of the book in words; at least one word per chapter. Defaults to 20,000, or to "
+            "your plan's maximum if that is less."
         },
     )
     trim_size = fields.String(load_default=DEFAULT_TRIM, validate=choice(TRIMS))
@@ -125,11 +128,13 @@ class BookCreationSchema(Body):
 
 
 class BookChangesSchema(BookCreationSchema):
-    """Any of the creation fields, and those of children's books."""
+    """The fields to change: any of the creation fields, and those of children's books."""
 
-    theme = String(500, metadata={"description": "Children's books only. Used by the next outline."})
+    theme = String(
+        500, metadata={"description": "The theme. Children's books only. Used when the next outline is generated."}
+    )
     characters = Characters(
-        metadata={"description": "Children's books only. Main character first. Used by the next outline and pictures."}
+        metadata={"description": "Children's books only. Main character first. Used for the next outline and pictures."}
     )
 
     def __init__(self, **kwargs: Any) -> None:
@@ -145,7 +150,10 @@ class UsageSumSchema(Schema):
     cache_write_tokens = fields.Integer(required=True)
     cache_read_tokens = fields.Integer(required=True)
     images = fields.Integer(required=True)
-    cost_micros = fields.Integer(required=True, metadata={"description": "Cost of the calls whose price is known."})
+    cost_micros = fields.Integer(
+        required=True,
+        metadata={"description": "Cost of the calls whose price is known, in millionths of `currency`."},
+    )
     currency = fields.String(required=True)
     unknown_price = fields.Boolean(required=True)
 
@@ -158,26 +166,31 @@ class CharacterSchema(Schema):
 
 
 class QualityFindingSchema(Schema):
-    """A finding of the quality gate in a chapter, or a passage of the model's text that it changed."""
+    """What the quality gate (the automatic checks of a chapter) found in the model's text, or what it changed there."""
 
     chapter_number = fields.Integer(required=True)
     kind = fields.String(required=True)
     excerpt = fields.String(required=True)
     detail = fields.String(required=True)
     before = fields.String(
-        metadata={"description": "The passage as the model wrote it. Present only if it was changed."}
+        metadata={"description": "The passage as the model wrote it. Present only if the quality gate changed it."}
     )
     after = fields.String(
-        metadata={"description": "The current passage; empty if it was removed. Present only with `before`."}
+        metadata={
+            "description": "The passage after the change; empty if it was removed. Present only if `before` is present."
+        }
     )
     follows = fields.String(
         metadata={
-            "description": "The end of the text in front of the passage, empty at the beginning of the chapter. Only "
-            "with `before`."
+            "description": "The last words before the passage; empty at the beginning of the chapter. Present only if "
+            "`before` is present."
         }
     )
     revision = fields.Integer(
-        metadata={"description": "The revision with the model's original chapter. Present only with `before`."}
+        metadata={
+            "description": "The id of the revision with the model's original chapter. Present only if `before` is "
+            "present."
+        }
     )
 
 
@@ -208,11 +221,13 @@ class BookListedSchema(Schema):
     theme = fields.String(required=True)
     characters = fields.List(fields.Nested(CharacterSchema), required=True)
     page_count = fields.Integer(
-        required=True, allow_none=True, metadata={"description": "Children's books only: two pages per spread."}
+        required=True,
+        allow_none=True,
+        metadata={"description": "Children's books only: the number of pages, two per spread. Otherwise null."},
     )
     export_settings = ChosenSettings(
         required=True,
-        metadata={"description": "The settings of exports that the author has chosen. All others have their defaults."},
+        metadata={"description": "The export settings that the author has chosen. All others have their defaults."},
     )
     created_at = fields.DateTime(required=True)
     updated_at = fields.DateTime(required=True)
@@ -275,7 +290,7 @@ class BookViewQuerySchema(Query):
 
     @post_load
     def whole_chapters(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """`chapters` alone stands for all of their fields."""
+        """Replace the name `chapters` by the names of all fields of chapters."""
         names = asked.get("fields", "").split(",")
         if CHAPTERS in names:
             names += [f"{CHAPTERS}.{name}" for name in ChapterSchema().fields]
@@ -290,7 +305,7 @@ class BookTitleSchema(Schema):
 
 @dataclass(frozen=True, slots=True)
 class BookArtwork:
-    """A book's covers, and its illustrations by chapter id, in their schemas' form."""
+    """A book's covers and illustrations as JSON, ready for the answer. `illustrations`: by chapter id."""
 
     cover_image_url: str | None = None
     covers: Sequence[Mapping[str, Any]] = ()
@@ -301,7 +316,7 @@ class BookArtwork:
 def shown_in_list(
     book: Book, chapters_count: int, word_count: int, progress: dict[str, Any] | None, cover_image_url: str | None
 ) -> dict[str, Any]:
-    """The list form. `progress` is None for a book that never had a run."""
+    """The book as JSON in its list form, `BookListedSchema`. `progress`: None for a book that never had a run."""
     return shown(
         BookListedSchema,
         book,
@@ -322,7 +337,7 @@ def shown_whole(
     artwork: BookArtwork,
     font_warning: str | None = None,
 ) -> dict[str, Any]:
-    """The detail form without the chapters and without what `estimated` returns."""
+    """The book as JSON in its detail form, `BookSchema`, without the chapters and the fields of `estimated`."""
     words = sum(chapter.word_count for chapter in chapters)
     return {
         **shown_in_list(book, len(chapters), words, progress, artwork.cover_image_url),
@@ -336,7 +351,7 @@ def shown_whole(
 
 
 def estimated(estimate: Estimate | None) -> dict[str, Any]:
-    """The estimated cost and time of a full run, for a book that has an outline."""
+    """The fields with the estimated cost and time of a full run. `estimate`: None for a book without an outline."""
     return {
         "estimated_cost_micros": estimate and estimate.cost_micros,
         "estimated_seconds": estimate and estimate.seconds,

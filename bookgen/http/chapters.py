@@ -44,8 +44,8 @@ from bookgen.words import count_words
 @docs(
     "chapters",
     "List every chapter of your books, newest book first",
-    "Includes the texts, which may be many megabytes. More than 512 MiB is refused. Use `book` to list those of "
-    "one book.",
+    "Includes the texts, which may be many megabytes. A response of more than 512 MiB is refused. Use `book` to list "
+    "the chapters of one book.",
 )
 @querystring_schema(shapes.ChapterQuerySchema)
 @response_schema(shapes.ChapterSchema(many=True))
@@ -97,7 +97,7 @@ async def change_chapter(request: web.Request) -> web.Response:
 
 
 async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
-    """The chapter, if the request has If-Match. Raises Conflict if the chapter has changed since."""
+    """The chapter if the request has If-Match, otherwise None. Raises Conflict if the chapter has another ETag."""
     if "If-Match" not in request.headers:
         return None
     db = request.app[SERVICES].database.http
@@ -113,10 +113,11 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
     "Synchronous. With `instructions`, the model gets the previous text and changes only what you ask for. The "
     "previous text is saved as a revision. With a `passage`, only that passage is rewritten: the chapter stays as it "
     "is, and the answer is a suggestion in a report of the kind `passage`, which you preview and apply like any other "
-    "suggestion. A successful rewrite counts as one AI edit for every "
-    f"{WORDS_OF_AN_EDIT:,} words, or part of them, of the chapter's target or of the passage. In all your "
-    "unpaid books together, rewrites may produce at most half of the words of the plan's longest book in each period; "
-    f"beyond that, the call returns 429 with the `quota_type` `{UNPAID_WORDS}`.",
+    "suggestion. A successful rewrite of a chapter with a target of up to "
+    f"{WORDS_OF_AN_EDIT:,} words, or of such a passage, counts as one AI edit; a longer chapter or passage counts as "
+    f"one edit for each {WORDS_OF_AN_EDIT:,} words or part of them. Rewrites in books that are not paid for yet have "
+    "another limit: in each billing period they may produce, all together, half as many words as your plan allows for "
+    f"one book. Beyond that, the call returns 429 with the `quota_type` `{UNPAID_WORDS}`.",
 )
 @json_schema(shapes.RewriteSchema)
 @either_response("The chapter, or the suggestion for its passage.", shapes.ChapterSchema, SuggestionSchema)
@@ -136,7 +137,7 @@ async def regenerate_chapter(request: web.Request) -> web.Response:
 
 
 async def _rewrite_passage(request: web.Request, chapter: Chapter, start: int, end: int) -> web.Response:
-    """Answer with the suggestion that holds the new text."""
+    """Have the model rewrite `content[start:end]`. The answer is a suggestion that contains the new text."""
     services, account_id = request.app[SERVICES], request[ACCOUNT_ID]
     text = chapter.content[start:end]
     if end > len(chapter.content):
@@ -144,7 +145,7 @@ async def _rewrite_passage(request: web.Request, chapter: Chapter, start: int, e
             passage=[f"`end` is beyond the chapter, which has {len(chapter.content):,} characters."]
         )
     if not text.strip():
-        raise errors.InvalidInput(passage=["The passage has no words. Choose a longer one."])
+        raise errors.InvalidInput(passage=["The passage has no words. Choose a longer passage."])
     words, report = max(count_words(text), 1), uuid4()
     job = RewritePassage(chapter.id, start, end, words, request[BODY]["instructions"], chapter.content_version, report)
     await services.supervisor.run_job(account_id, chapter.book_id, job)
@@ -154,7 +155,7 @@ async def _rewrite_passage(request: web.Request, chapter: Chapter, start: int, e
     return replies.json(shown_suggestion(found))
 
 
-@docs("revisions", "List a chapter's earlier versions, newest first", "Without the texts; the newest 20 are kept.")
+@docs("revisions", "List a chapter's earlier versions, newest first", "Without the texts. Only the newest 20 are kept.")
 @response_schema(shapes.RevisionListedSchema(many=True))
 @conditional
 async def list_revisions(request: web.Request) -> web.Response:
@@ -167,8 +168,9 @@ async def list_revisions(request: web.Request) -> web.Response:
 @docs(
     "revisions",
     "Read an earlier version",
-    "`origin` says what replaced it. `quality_gate`: the text is the model's own, before the quality gate changed it. "
-    "`not_preferred`: the text is a revision that was never in the book, because comparisons did not prefer it.",
+    "`origin` says what replaced this version. `quality_gate`: this is the model's own text, before the quality gate "
+    "(the automatic checks) changed it. `not_preferred`: this is a revised text that was never in the book, because a "
+    "comparison preferred the draft.",
 )
 @response_schema(shapes.RevisionSchema)
 @conditional

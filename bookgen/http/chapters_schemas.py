@@ -34,12 +34,20 @@ class ChapterChangesSchema(Body):
 
 
 class PassageSchema(Body):
-    """A part of the chapter's content, in characters."""
+    """A passage of the chapter's content: the characters from `start` up to, but not including, `end`."""
 
     start = Integer(
-        minimum=0, maximum=MAX_CONTENT, required=True, metadata={"description": "The number of characters before it."}
+        minimum=0,
+        maximum=MAX_CONTENT,
+        required=True,
+        metadata={"description": "The number of characters of the chapter before the passage."},
     )
-    end = Integer(minimum=1, maximum=MAX_CONTENT, required=True)
+    end = Integer(
+        minimum=1,
+        maximum=MAX_CONTENT,
+        required=True,
+        metadata={"description": "The number of characters of the chapter up to the end of the passage."},
+    )
 
     @validates_schema
     def require_order(self, data: dict[str, Any], **_: Any) -> None:
@@ -59,7 +67,9 @@ class RewriteSchema(Body):
         PassageSchema,
         load_default=None,
         allow_none=True,
-        metadata={"description": "Only this passage. The chapter stays as it is, and the answer is a suggestion."},
+        metadata={
+            "description": "Rewrite only this passage. The chapter stays as it is, and the answer is a suggestion."
+        },
     )
 
 
@@ -70,7 +80,7 @@ class ChapterSchema(Schema):
     title = fields.String(required=True)
     summary = fields.String(required=True)
     plan = fields.Nested(ChapterPlanSchema, required=True)
-    content = fields.String(required=True, metadata={"description": "Markdown; empty until written."})
+    content = fields.String(required=True, metadata={"description": "Markdown; empty until the chapter is written."})
     word_count = fields.Integer(required=True)
     target_word_count = fields.Integer(required=True)
     status = fields.String(required=True, validate=choice(ChapterStatus))
@@ -82,7 +92,7 @@ class ChapterSchema(Schema):
     written_at = fields.DateTime(
         required=True,
         allow_none=True,
-        metadata={"description": "When the model wrote the text. Null if it did not, or if this is unknown."},
+        metadata={"description": "When a model wrote the text. Null if no model wrote it, or if the time is unknown."},
     )
     created_at = fields.DateTime(required=True)
     updated_at = fields.DateTime(required=True)
@@ -102,11 +112,19 @@ class RevisionSchema(RevisionListedSchema):
     title = fields.String(
         required=True,
         allow_none=True,
-        metadata={"description": "The model's version, where the author's version was kept instead. Otherwise null."},
+        metadata={
+            "description": "The title that the model proposed, if the author's was kept instead; otherwise null."
+        },
     )
-    summary = fields.String(required=True, allow_none=True, metadata={"description": "As `title`."})
+    summary = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "The summary that the model proposed, if the author's was kept instead; otherwise null."
+        },
+    )
 
 
 def shown_chapter(chapter: Chapter, illustrations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A chapter with its pictures."""
+    """A chapter as JSON. `illustrations`: its pictures, as JSON too."""
     return shown(ChapterSchema, chapter, book=chapter.book_id, illustrations=list(illustrations))

@@ -1,4 +1,4 @@
-"""The field of a children's book's characters."""
+"""The request field for the characters of a children's book."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Characters(fields.Field[list[dict[str, str]]]):
 
 
 def _character(value: Any) -> dict[str, str] | None:
-    """The character as an object, or None for a blank text."""
+    """The character as an object with a name and a description, or None for a blank text."""
     match value:
         case str():
             name, *rest = _APART.split(_text(value, MAX_DESCRIPTION_LENGTH), maxsplit=1)

@@ -17,9 +17,9 @@ from bookgen.store import accounts
 @docs(
     "books",
     "Create a draft children's book",
-    "Needs the add-on `childrens-book`. Each chapter is a spread of two pages, with a short text for the age and one "
-    "picture. The main character looks the same in all pictures. `generate` plans the spreads if `generate-outline` "
-    "has not, which lets you edit the plan first. The pictures count against the image quota.",
+    "Needs the add-on `childrens-book`. Each chapter is a spread of two pages, with a short text for the age group and "
+    "one picture. The main character looks the same in all pictures. To edit the plan of the spreads first, call "
+    "`generate-outline`; otherwise `generate` plans them. The pictures count against the image quota.",
 )
 @json_schema(shapes.ChildrensCreationSchema)
 @response_schema(BookSchema, 201)

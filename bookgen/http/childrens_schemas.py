@@ -1,4 +1,4 @@
-"""The schema that creates a children's book."""
+"""The schema of the request that creates a children's book."""
 
 from __future__ import annotations
 

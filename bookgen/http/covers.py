@@ -43,7 +43,7 @@ async def generate_cover(request: web.Request) -> web.Response:
     return replies.json({"covers": [shapes.shown_cover(cover, public_url) for cover in made]})
 
 
-@docs("covers", "Choose a variant as the cover", "Later exports use it.")
+@docs("covers", "Choose a variant as the cover", "Later exports use the chosen cover.")
 @json_schema(shapes.CoverChoiceSchema)
 @querystring_schema(BookViewQuerySchema)
 @response_schema(BookSchema)

@@ -15,8 +15,10 @@ MAX_VARIANTS = 4
 
 class CoverRequestSchema(Body):
     count = Integer(minimum=1, maximum=MAX_VARIANTS, load_default=3)
-    style = String(200, load_default="", metadata={"description": "How it should look.", "example": "botanical"})
-    prompt = String(2000, load_default="", metadata={"description": "What it should show."})
+    style = String(
+        200, load_default="", metadata={"description": "How the covers should look.", "example": "botanical"}
+    )
+    prompt = String(2000, load_default="", metadata={"description": "What the covers should show."})
 
 
 class CoverChoiceSchema(Body):
@@ -33,8 +35,8 @@ class CoverSchema(Schema):
     prompt = fields.String(required=True)
     image_url = fields.String(required=True)
     thumbnail_url = fields.String(required=True)
-    width = fields.Integer(required=True, metadata={"description": "Pixels."})
-    height = fields.Integer(required=True, metadata={"description": "Pixels."})
+    width = fields.Integer(required=True, metadata={"description": "In pixels."})
+    height = fields.Integer(required=True, metadata={"description": "In pixels."})
     is_selected = fields.Boolean(required=True)
     created_at = fields.DateTime(required=True)
 
@@ -57,5 +59,5 @@ def shown_cover(cover: Cover, public_url: str) -> dict[str, Any]:
 
 
 def selected_url(covers: Sequence[Cover], public_url: str) -> str | None:
-    """The URL of the selected cover, if any."""
+    """The URL of the selected cover, or None if no cover is selected."""
     return next((media_url(public_url, cover.image_key) for cover in covers if cover.is_selected), None)

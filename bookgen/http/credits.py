@@ -47,7 +47,7 @@ async def read_balance(request: web.Request) -> web.Response:
     return replies.json(asdict(await credits.wallet(request.app[SERVICES].database.http, request[ACCOUNT_ID])))
 
 
-@docs("credits", "List your ledger, newest first", "Each row has the resulting balance: `balance_after`.")
+@docs("credits", "List your credit transactions, newest first", "`balance_after` is the balance after the transaction.")
 @querystring_schema(shapes.TransactionsQuerySchema)
 @response_schema(shapes.CreditTransactionSchema(many=True))
 @conditional
@@ -72,7 +72,7 @@ async def checkout(request: web.Request) -> web.Response:
 @docs(
     "credits",
     "Buy credits without an account",
-    "The hosted page asks for an e-mail address; a sign-in link is mailed to it after the payment.",
+    "The payment page asks for an e-mail address; a sign-in link is mailed to that address after the payment.",
 )
 @json_schema(shapes.CreditCheckoutSchema)
 @response_schema(CheckoutSessionSchema)

@@ -46,10 +46,11 @@ class CreditTransactionSchema(Schema):
     created_at = fields.DateTime(required=True)
 
 
+LIMIT = "The number of transactions to return. Values above 100 are treated as 100."
+
+
 class TransactionsQuerySchema(Query):
-    limit = Integer(
-        minimum=1, from_text=True, load_default=20, metadata={"description": "Values above 100 are treated as 100."}
-    )
+    limit = Integer(minimum=1, from_text=True, load_default=20, metadata={"description": LIMIT})
 
 
 class CreditCheckoutSchema(CheckoutSchema):
@@ -57,7 +58,7 @@ class CreditCheckoutSchema(CheckoutSchema):
 
 
 def shown_package(package: CreditPackage, dearest: int) -> dict[str, Any]:
-    """A credit package. `dearest`: the highest price of one book among the packages, in cents."""
+    """A credit package as JSON. `dearest`: the highest price per book of all packages, in cents, for the savings."""
     per_book = cents_per_book(package)
     return shown(
         CreditPackageSchema,

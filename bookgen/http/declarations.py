@@ -14,7 +14,7 @@ from bookgen.services.declaration import declare
 
 @docs(
     "books",
-    "Declare what models and people made",
+    "Read which parts models and people made",
     "Computed from the chapters, their revisions and the ledger of model calls. A word counts as a model's if it is "
     "one of five consecutive words that also occur in a text that a model wrote for the chapter. Chapters without "
     "text are left out.",

@@ -20,7 +20,9 @@ class TextOriginSchema(Schema):
     model_words = fields.Integer(
         required=True, metadata={"description": "Words that a model wrote and nobody changed."}
     )
-    human_words = fields.Integer(required=True, metadata={"description": "Words of people in paragraphs of their own."})
+    human_words = fields.Integer(
+        required=True, metadata={"description": "Words of people in paragraphs without a model's words."}
+    )
     edited_words = fields.Integer(
         required=True, metadata={"description": "Words that people changed or added in a model's paragraphs."}
     )
@@ -32,11 +34,12 @@ class TextOriginSchema(Schema):
 
 class ImageOriginSchema(Schema):
     model = fields.Integer(
-        required=True, metadata={"description": "The cover and illustrations that an image model made."}
+        required=True,
+        metadata={"description": "The number of pictures, including the cover, that an image model made."},
     )
     human = fields.Integer(required=True)
     drawn = fields.Integer(
-        required=True, metadata={"description": "Pictures that bookgen drew without an image model."}
+        required=True, metadata={"description": "The number of pictures that bookgen drew without an image model."}
     )
 
 

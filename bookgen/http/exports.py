@@ -38,7 +38,7 @@ _HEADERS = {MISSING_CHAPTERS: "Numbers of the chapters without text, separated b
 
 
 def _exporter(format: Format) -> Handler:
-    """The handler of the export in `format`."""
+    """The handler of the endpoint that exports a book in `format`."""
     settings = ", ".join(f"`{name}`" for name in sorted(format.settings))
 
     @docs("export", f"Export the book as {format.noun}", f"{_ABOUT} Settings that change the file: {settings}.")
@@ -86,8 +86,8 @@ async def preview_data(request: web.Request) -> web.Response:
 @docs(
     "export",
     "Read pages of the PDF as images",
-    "The PDF with your settings. The `html` of a page is an image, whose alternative text is the text of the page. "
-    f"Each answer has {PAGES_OF_A_SCAN} pages. Available on every plan.",
+    "The PDF is laid out with the `settings` that you send. The `html` of a page is an image, whose alternative text "
+    f"is the text of the page. Each answer has at most {PAGES_OF_A_SCAN} pages. Available on every plan.",
 )
 @json_schema(shapes.PreviewRequestSchema)
 @response_schema(shapes.PreviewDataSchema, 200)
@@ -109,7 +109,7 @@ def _preview(request: web.Request, found: BookPages) -> web.Response:
         "cover_image_url": selected_url(found.covers, public_url),
         "covers": [shown_cover(cover, public_url) for cover in found.covers],
     }
-    # The pages are megabytes of JSON: parsing them would block the event loop.
+    # The pages are megabytes of JSON. Parsing them would block the event loop, so `head` is put before them as bytes.
     return replies.encoded(replies.dump(head)[:-1] + b"," + found.json[1:])
 
 
@@ -126,7 +126,7 @@ def _file(file: ExportedFile) -> web.Response:
 
 
 def disposition(filename: str) -> str:
-    """The Content-Disposition of a download (RFC 6266), with an ASCII name for old clients and the RFC 5987 name."""
+    """The header Content-Disposition of a download (RFC 6266): the name in ASCII for old clients, and in full."""
     plain = unicodedata.normalize("NFKD", filename).encode("ascii", "ignore").decode().replace('"', "").strip()
     stem, _, extension = plain.rpartition(".")
     plain = f"{stem.strip() or 'book'}.{extension}"

@@ -25,7 +25,7 @@ class _Isbn(String):
 
 
 def _field(name: str, default: object) -> fields.Field[Any]:
-    """The field of a setting. Null stands for the default."""
+    """The request field for the export setting `name`. Null means the default."""
     shared: dict[str, Any] = {"allow_none": True, "metadata": {"description": MEANINGS[name], "default": default}}
     if name in CHOICES:
         return fields.String(validate=choice(CHOICES[name]), **shared)
@@ -53,7 +53,7 @@ ExportSettingsSchema = _SettingsBase.from_dict(
 
 
 class ChosenSettings(fields.Nested):
-    """The settings that are stored with a book: those that were sent."""
+    """The field of the export settings that are stored with a book: only the settings that were sent, no defaults."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(ExportSettingsSchema, **kwargs)

@@ -1,4 +1,4 @@
-"""The facts of a story: what its chapters say, with quotes, and what the author decides about it."""
+"""The facts of a story: what its chapters say, each with a quote, and the author's decision on each."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from bookgen.store import books, facts
 @docs(
     "outline",
     "List the facts of the story",
-    "What the chapters say, each with the passage that says so, in the order of the book. The model notes them after "
-    "each chapter; for the last chapter, with the blurb or before a report. A fact is listed as long as its passage is "
-    "in the chapter.",
+    "What the chapters say about the story, each fact with the passage that states it, in the order of the book. The "
+    "model extracts the facts of a chapter before it writes the next one; those of the last chapter, before the blurb "
+    "or a proofreading report. A fact is listed as long as its passage is in the chapter.",
 )
 @response_schema(shapes.FactSchema(many=True))
 @conditional
@@ -43,9 +43,10 @@ async def read_fact(request: web.Request) -> web.Response:
 @docs(
     "outline",
     "Correct or exempt a fact",
-    "Your decision takes precedence over the text. Later chapters get the `value` that you send; a report lists "
-    "passages that clearly still have the old value. With `intended` and your `reason`, a contradiction is accepted "
-    "and not reported again. A `wrong` fact is ignored. Send `If-Match` to avoid overwriting someone else's change.",
+    "Your decision takes precedence over the text. Later chapters follow the `value` that you send; a report lists "
+    "passages that clearly still have the old value. With the status `intended`, contradictions to the fact are not "
+    "reported again; say why in `reason`. With the status `wrong`, the fact is ignored. Send `If-Match` to avoid "
+    "overwriting someone else's change.",
 )
 @json_schema(shapes.FactChangesSchema)
 @response_schema(shapes.FactSchema)

@@ -1,4 +1,4 @@
-"""Shapes of the facts of a story."""
+"""Schemas of the facts of a story."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_REASON_CHARACTERS = 500
 
 
 class FactSchema(Schema):
-    """What a chapter says about the story. Later chapters are given it, and rules compare it with other facts."""
+    """One thing that a chapter says about the story. Later chapters follow it; rules compare it with other facts."""
 
     id = fields.Integer(required=True)
     chapter_number = fields.Integer(required=True)
@@ -22,24 +22,29 @@ class FactSchema(Schema):
         required=True,
         allow_none=True,
         validate=choice(FactEvent),
-        metadata={"description": "What happens to the subject, if rules can compare it. `value` completes the phrase."},
+        metadata={
+            "description": "What happens to the `subject`, completed by `value`: `enters` and the place, `born` and "
+            "the date. Null for a fact that no rule compares with others."
+        },
     )
     subject = fields.String(required=True, metadata={"example": "Ada Brook"})
     value = fields.String(required=True, metadata={"example": "58 years old"})
-    quote = fields.String(required=True, metadata={"description": "The passage of the chapter that says so."})
+    quote = fields.String(required=True, metadata={"description": "The passage of the chapter that states the fact."})
     status = fields.String(
         required=True,
         validate=choice(FactStatus),
         metadata={
-            "description": "`settled`: later chapters follow it. `intended`: what contradicts it is not reported. "
-            "`wrong`: it is ignored."
+            "description": "`settled`: later chapters follow the fact. `intended`: contradictions to the fact are not "
+            "reported. `wrong`: the fact is ignored."
         },
     )
-    reason = fields.String(required=True, metadata={"description": "Yours, for `intended` or `wrong`."})
+    reason = fields.String(
+        required=True, metadata={"description": "Why you have set the status to `intended` or `wrong`. May be empty."}
+    )
 
 
 class FactChangesSchema(Body):
-    """Your decision. A field that you leave out stays as it is."""
+    """The author's decision on a fact. A field that is left out stays as it is."""
 
     value = String(
         MAX_FACT_CHARACTERS,

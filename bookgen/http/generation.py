@@ -57,12 +57,13 @@ async def generate(request: web.Request) -> web.Response:
 @docs(
     "generation",
     "Produce the whole book in one call",
-    "From the idea to the files, in the background: the outline, if there is none; every chapter; a proofreading, of "
-    "which corrections of spelling and punctuation are applied, if the period's allowance has a check left; a cover, "
-    "unless one is selected; and the files of every format of the plan, which the export calls then return at once. "
-    "Chapters that have content are kept. A finished book is written again only if you send `again`. The status shows "
-    "what is being made. Pause, resume and stop a production like any run. It needs the add-on "
-    "`automated-production`: a single use is held at the start and counted when the production is completed.",
+    "From the idea to the files, in the background. The run creates the outline, if there is none; writes every "
+    "chapter; proofreads the book and applies corrections of spelling and punctuation, if your plan has a check left "
+    "in this period; creates a cover, unless one is selected; and creates the files in every format of your plan, "
+    "which the export calls then return at once. Chapters that have content are kept. A finished book is written again "
+    "only if you send `again`. The status shows the current phase. Pause, resume and stop a production like any run. "
+    "It needs the add-on `automated-production`: a single use is reserved at the start and counted when the production "
+    "is completed.",
 )
 @json_schema(shapes.ProductionSchema)
 @response_schema(shapes.GenerationStartSchema, 202)
@@ -102,9 +103,9 @@ async def generation_status(request: web.Request) -> web.Response:
         body: bytes | None = await statuses.read(account_id, book_id)
         if body and (not seconds or supervisor.resources.draining or not known(body)):
             return replies.encoded(body)
-        del body  # thousands may wait
+        del body  # to free memory, since thousands of requests may wait at once
         connection = cast(BoundedConnection, request.protocol)
-        connection.call_off(asyncio.current_task())  # a caller that disconnects frees its place
+        connection.call_off(asyncio.current_task())  # ends the wait of a caller that disconnects
         try:
             body = await statuses.read_other(account_id, book_id, known, seconds)
         finally:
@@ -147,7 +148,7 @@ async def _steer(request: web.Request, command: Command, message: str) -> web.Re
 
 
 async def progress_of(request: web.Request, book_id: int) -> dict[str, Any] | None:
-    """The current GenerationStatus without its outline, or None for a book that never had a run."""
+    """The current status of the book's run, without the outline; None for a book that never had a run."""
     try:
         encoded = await request.app[SERVICES].supervisor.statuses.read_anew(request[ACCOUNT_ID], book_id)
     except errors.NotFound:
@@ -156,7 +157,7 @@ async def progress_of(request: web.Request, book_id: int) -> dict[str, Any] | No
 
 
 def progress_in_list(request: web.Request, progress: RunProgress | None) -> dict[str, Any] | None:
-    """The progress of a run that was read with a list of books."""
+    """The status of a run whose `progress` was read with a list of books; None without a run."""
     model = request.app[SERVICES].supervisor.resources.model
     return _without_outline(status.as_json(progress, model=model)) if progress else None
 

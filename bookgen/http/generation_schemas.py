@@ -27,7 +27,7 @@ class FailureSchema(Schema):
 
 
 class GenerationProgressSchema(Schema):
-    """GenerationStatus without its outline."""
+    """The status of a run: a `GenerationStatusSchema` without the outline."""
 
     generation_status = fields.String(required=True, validate=choice(SHOWN_STATUSES))
     completed_chapters = fields.Integer(
@@ -37,7 +37,7 @@ class GenerationProgressSchema(Schema):
             "chapters that it has replaced."
         },
     )
-    total_chapters = fields.Integer(required=True, metadata={"description": "Chapters in the current outline."})
+    total_chapters = fields.Integer(required=True, metadata={"description": "The number of chapters in the outline."})
     percentage = fields.Float(required=True)
     status_message = fields.String(required=True)
     task_id = fields.String(required=True)
@@ -60,9 +60,9 @@ class GenerationProgressSchema(Schema):
         required=True,
         allow_none=True,
         metadata={
-            "description": "Until the run is completed, including the wait in the queue: from the speed of the model, "
-            "and from the run's own pace once it has written a chapter. Null if it is paused or over, or waits for the "
-            "operator."
+            "description": "Seconds until the run is completed, including the wait in the queue. Estimated from the "
+            "speed of the model and, once the run has written a chapter, from its own pace. Null if the run is paused, "
+            "has ended, or waits for the operator."
         },
     )
     failure = fields.Nested(FailureSchema, required=True, allow_none=True)

@@ -27,7 +27,7 @@ from bookgen.store import chapters, illustrations
 @docs(
     "illustrations",
     "Generate an illustration for a chapter",
-    "Synchronous. Counts as one image on success. It is placed in the middle of the chapter.",
+    "Synchronous. Counts as one image on success. The illustration is placed in the middle of the chapter.",
 )
 @json_schema(shapes.IllustrationRequestSchema)
 @response_schema(shapes.IllustrationSchema)

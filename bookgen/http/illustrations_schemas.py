@@ -15,7 +15,7 @@ MAX_POSITION = 100_000
 
 
 class IllustrationRequestSchema(Body):
-    prompt = String(2000, load_default="", metadata={"description": "What it should show."})
+    prompt = String(2000, load_default="", metadata={"description": "What the picture should show."})
     caption = String(500, load_default="")
 
 
@@ -37,8 +37,8 @@ class IllustrationSchema(Schema):
     prompt = fields.String(required=True)
     image_url = fields.String(required=True)
     position = fields.Integer(required=True, metadata={"description": "The number of paragraphs before the picture."})
-    width = fields.Integer(required=True, metadata={"description": "Pixels."})
-    height = fields.Integer(required=True, metadata={"description": "Pixels."})
+    width = fields.Integer(required=True, metadata={"description": "In pixels."})
+    height = fields.Integer(required=True, metadata={"description": "In pixels."})
     created_at = fields.DateTime(required=True)
 
 
@@ -52,7 +52,7 @@ def shown_illustration(illustration: Illustration, public_url: str) -> dict[str,
 
 
 def by_chapter(illustrations: Iterable[Illustration], public_url: str) -> dict[int, list[dict[str, Any]]]:
-    """The illustrations in their schema's form, by chapter id."""
+    """The illustrations as JSON, grouped by chapter id."""
     found: dict[int, list[dict[str, Any]]] = {}
     for each in illustrations:
         found.setdefault(each.chapter_id, []).append(shown_illustration(each, public_url))

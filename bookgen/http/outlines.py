@@ -42,10 +42,11 @@ async def generate_outline(request: web.Request) -> web.Response:
 @docs(
     "outline",
     "Edit the outline",
-    "Entries match chapters by `id` or else by `chapter_number`; an entry without either is appended."
-    " An `id` of another book is refused. With "
-    "`replace`, the list is the whole outline, in order. While a run is paused, unwritten chapters can change. "
-    "An entry may contain the fields of a chapter's `plan`. If plan and summary disagree, the summary counts.",
+    "Each entry changes the chapter with its `id` or, without an `id`, with its `chapter_number`; an entry without "
+    "either adds a chapter at the end. An `id` of another book is refused. With `replace`, `chapters` is the whole "
+    "outline, in order, and chapters that it leaves out are deleted. While a run is paused, only chapters without text "
+    "can change. An entry may contain the fields of a chapter's `plan`. If plan and summary disagree, "
+    "the summary counts.",
 )
 @json_schema(shapes.OutlineChangesSchema)
 @querystring_schema(BookViewQuerySchema)

@@ -13,18 +13,18 @@ from bookgen.services.revised_outline import MAX_CHAPTERS
 
 
 class OutlineEntrySchema(ChapterPlanChangesSchema):
-    """One chapter. The fields of its plan can be next to its title, or under `plan` as in a chapter."""
+    """One chapter of the outline. The fields of its plan can be next to its title, or under `plan`."""
 
     id = Integer(minimum=1)
     chapter_number = Integer(minimum=1)
     title = String(200, minimum=1)
     summary = String(5000)
     target_word_count = Integer(minimum=1, maximum=MAX_CHAPTER_WORDS)
-    plan = fields.Nested(ChapterPlanChangesSchema, metadata={"description": "In the form of a chapter's `plan`."})
+    plan = fields.Nested(ChapterPlanChangesSchema, metadata={"description": "Changes to the chapter's plan."})
 
     @post_load
     def gather_plan(self, entry: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Move the plan's fields under `plan`."""
+        """Move the fields of the plan that are next to the title under `plan`."""
         beside = {name: entry.pop(name) for name in ChapterPlanChangesSchema().fields if name in entry}
         return {**entry, "plan": {**entry.get("plan", {}), **beside}}
 

@@ -1,4 +1,4 @@
-"""The payment processor: portal, invoices, webhook, and what all checkouts share."""
+"""The payment processor: its billing portal, its invoices, its webhook, and the helpers of all checkouts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ async def open_portal(request: web.Request) -> web.Response:
 
 
 @docs(
-    "subscriptions", "List your 20 newest invoices", "Each with links to its page and its PDF at the payment processor."
+    "subscriptions",
+    "List your 20 newest invoices",
+    "Each invoice has links to its page and its PDF at the payment processor.",
 )
 @response_schema(shapes.InvoiceSchema(many=True))
 @refuses(errors.Conflict, errors.PaymentsNotConfigured)
@@ -55,5 +57,5 @@ def return_urls(body: Mapping[str, Any]) -> ReturnUrls:
 
 
 def session(checkout: HostedCheckout) -> web.Response:
-    """The answer to a checkout: a session on the processor's page."""
+    """The answer to a checkout request: the id and the URL of the payment page."""
     return replies.json({"sessionId": checkout.session_id, "url": checkout.url})

@@ -1,4 +1,4 @@
-"""Shapes of a chapter's plan: its scenes, or its question and steps."""
+"""Schemas of a chapter's plan: the scenes of a story, or the question and steps of non-fiction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SceneSchema(Body):
     place = _text("Where and when the scene takes place.")
     people = _text("Who is there.")
     want = _text("Who wants what, and what is in the way.")
-    turn = _text("What has changed at its end.")
+    turn = _text("What has changed at the end of the scene.")
 
 
 class ChapterPlanChangesSchema(Body):
@@ -39,8 +39,8 @@ class ChapterPlanChangesSchema(Body):
         MAX_PLAN_SCENES,
         metadata={"description": "The chapter's scenes, in order.", "example": [EXAMPLE_SCENE]},
     )
-    sets_up = _texts("What the chapter plants for a later one to pay off.")
-    pays_off = _texts("What it pays off, in the words of the set-up.")
+    sets_up = _texts("What the chapter prepares for a later chapter, which pays it off.")
+    pays_off = _texts("What earlier chapters prepared and this chapter pays off, worded as in their `sets_up`.")
     last_image = _text("The image that the chapter ends on.")
     question = _text("Non-fiction: the reader's question that the chapter answers.")
     steps = _texts("Non-fiction: the steps of the answer, in order.")

@@ -41,7 +41,8 @@ may_refuse_a_report = refuses(
 @docs(
     "proofreading",
     "Start a proofreading report",
-    "Returns immediately. The report is created in the background and survives a restart. Poll it.",
+    "Returns immediately. The report is created in the background, even if the server restarts. Poll the report until "
+    "its `status` is `completed` or `error`.",
 )
 @json_schema(shapes.ReportRequestSchema)
 @response_schema(shapes.ReportSchema, 202)
@@ -58,9 +59,9 @@ async def create_report(request: web.Request) -> web.Response:
 @docs(
     "proofreading",
     "Have an editor read the book",
-    "Returns immediately. An editor reads the whole book in the background and lists contradictions, loose ends, "
-    "repetitions and other findings in a report of the kind `review`. A suggestion without `suggested_text` is a "
-    "finding that you fix yourself. The text is not changed. Counts as a proofreading check.",
+    "Returns immediately. In the background, a model reads the whole book as an editor would, and lists "
+    "contradictions, loose ends, repetitions and other findings in a report of the kind `review`. A suggestion without "
+    "`suggested_text` is a finding that you fix yourself. The text is not changed. Counts as a proofreading check.",
 )
 @response_schema(shapes.ReportSchema, 202)
 @may_refuse_a_report
@@ -124,7 +125,11 @@ async def list_suggestions(request: web.Request) -> web.Response:
     )
 
 
-@docs("proofreading", "Preview a change", "Changes nothing. The digests are SHA-256.")
+@docs(
+    "proofreading",
+    "Preview a suggestion",
+    "Returns what applying the suggestion would change. Nothing is changed. The digests are SHA-256.",
+)
 @response_schema(shapes.PreviewSchema)
 @refuses(errors.Conflict)
 @conditional
@@ -136,7 +141,7 @@ async def preview_suggestion(request: web.Request) -> web.Response:
 @docs(
     "proofreading",
     "Apply a suggestion",
-    "Returns the suggestion: `applied`, or `stale` if its text has changed and nothing was applied.",
+    "Returns the suggestion. Its `status` is `applied`, or `stale` if the text has changed and nothing was applied.",
 )
 @response_schema(shapes.SuggestionSchema)
 @refuses(errors.Conflict, errors.PlanUpgradeRequired)
@@ -147,7 +152,7 @@ async def apply_suggestion(request: web.Request) -> web.Response:
     )
 
 
-@docs("proofreading", "Dismiss a suggestion", "Later reports on this book leave the dismissed suggestion out, too.")
+@docs("proofreading", "Dismiss a suggestion", "Later reports on this book leave the suggestion out as well.")
 @response_schema(shapes.SuggestionSchema)
 @refuses(errors.Conflict)
 async def dismiss_suggestion(request: web.Request) -> web.Response:
@@ -159,8 +164,8 @@ async def dismiss_suggestion(request: web.Request) -> web.Response:
 @docs(
     "proofreading",
     "Apply many suggestions",
-    "Applies suggestions by id, all pending ones of the given severities, or all safe ones, chapter by chapter. "
-    "Ids that do not belong to this report are in `unknown_ids`.",
+    "Applies the suggestions with the given ids, all pending suggestions of the given severities, or all safe "
+    "suggestions, chapter by chapter. Ids that do not belong to this report are returned in `unknown_ids`.",
 )
 @json_schema(shapes.ApplyManySchema)
 @response_schema(shapes.OutcomeSchema)

@@ -57,7 +57,7 @@ class ReportSchema(Schema):
         },
     )
     status = fields.String(required=True, validate=choice(ReportStatus))
-    progress = fields.Integer(required=True, metadata={"description": "0 to 100."})
+    progress = fields.Integer(required=True, metadata={"description": "In percent, 0 to 100."})
     counts = fields.Nested(SuggestionCountsSchema, required=True)
     summary = fields.String(required=True)
     failure = fields.Dict(required=True, allow_none=True)
@@ -89,18 +89,23 @@ class SuggestionSchema(Schema):
     suggested_text = fields.String(
         required=True,
         allow_none=True,
-        metadata={"description": "null for a finding that has no replacement: edit the chapter, then dismiss it."},
+        metadata={
+            "description": "The replacement for `original_text`. Null for a finding without a replacement: edit the "
+            "chapter, then dismiss the finding."
+        },
     )
     explanation = fields.String(required=True)
     start = fields.Integer(
-        required=True, metadata={"description": "The number of characters before it in the chapter's content."}
+        required=True,
+        metadata={"description": "The number of characters before `original_text` in the chapter's content."},
     )
     end = fields.Integer(required=True)
     status = fields.String(required=True, validate=choice(SuggestionStatus))
     safe = fields.Boolean(
         required=True,
         metadata={
-            "description": "Safe without review: spelling changes at most two letters, punctuation changes none."
+            "description": "Whether the suggestion is safe to apply without review: it corrects the spelling of one "
+            "word by at most two letters, joins two words, divides a word, or changes only punctuation."
         },
     )
 
@@ -118,7 +123,9 @@ class PreviewSchema(Schema):
     context_before = fields.String(required=True)
     context_after = fields.String(required=True)
     diff = fields.String(required=True, metadata={"description": "Unified diff of the lines that change."})
-    content_digest_before = fields.String(required=True, metadata={"description": "SHA-256 of the chapter's content."})
+    content_digest_before = fields.String(
+        required=True, metadata={"description": "SHA-256 of the chapter's content before the change."}
+    )
     content_digest_after = fields.String(required=True)
 
 
@@ -129,7 +136,7 @@ def _refuse_false(value: bool) -> None:
 
 @says(minProperties=1)
 class ApplyManySchema(Body):
-    """What to apply: suggestion ids, severities, or all safe suggestions. If several are sent, the first one counts."""
+    """What to apply: suggestion ids, severities, or all safe suggestions. The first field that is sent counts."""
 
     suggestion_ids = List(Integer(minimum=1), MAX_IDS)
     severity = List(fields.String(validate=choice(Severity)), len(Severity), metadata={"example": ["major", "minor"]})
@@ -186,7 +193,7 @@ def _summary(report: Report) -> str:
             why = (report.failure or {}).get("message", "")
             return why if report.done == report.chapters else f"{read} {why}".rstrip()
     if report.kind is ReportKind.REVIEW and report.unread:
-        return "Nobody has read the book: this server has no language model."
+        return "The book was not read: this server has no language model."
     if report.kind is ReportKind.PASSAGE:
         return "One passage, rewritten as you asked."
     alone = _by_rules_alone(report.unread)
@@ -205,7 +212,7 @@ def _by_rules_alone(unread: Sequence[Unread]) -> str:
     told = ""
     for (whole, refused), some in groupby(sorted(unread, key=_kind), key=_kind):
         why = "the model refused" if refused else "the model's replies could not be used"
-        told += f" Only the rules checked {'' if whole else 'a part of '}{_numbers(some)}: {why}."
+        told += f" Only the built-in rules checked {'' if whole else 'a part of '}{_numbers(some)}, because {why}."
     return told
 
 

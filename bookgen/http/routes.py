@@ -32,7 +32,7 @@ READ, WRITE, EXPENSIVE = LimitClass.READ, LimitClass.WRITE, LimitClass.EXPENSIVE
 PUBLIC, AUTH = LimitClass.PUBLIC, LimitClass.AUTH
 SUGGESTIONS = "/proofreading-reports/{id}/suggestions"
 
-# Plan features that decide about a route.
+# Features of the plan, and add-ons, that decide whether the caller may use a route. The OpenAPI document shows them.
 CHILDRENS = "books_per_month, the add-on childrens-book"
 PRODUCTION = "automated-production, books_per_month, ai_images_per_month"
 CHAPTER_IMAGES = "chapter_images, ai_images_per_month"
@@ -158,14 +158,14 @@ SITE: tuple[Route, ...] = (
 
 ROUTES = (*ACCOUNT, *PAYMENT, *BOOKS, *EXPORTS, *CHAPTERS, *PROOFREADING, *SITE)
 
-# What an operator's tools ask, also of a process that serves nothing else.
+# For health checks and monitoring. A process that does not serve the API has only these routes.
 OPERATION: tuple[Route, ...] = (
     Route("GET", "/healthz", probes.alive, None, public=True, quiet=True),
     Route("GET", "/readyz", probes.ready, None, public=True, quiet=True),
     Route("GET", "/metrics", metrics.metrics, None, public=True, quiet=True),
 )
 
-# Outside the API, at the root.
+# Routes outside the API. Their paths are relative to the root of the service.
 OUTSIDE: tuple[Route, ...] = (
     Route("GET", "/", pages.index, PUBLIC, public=True),
     Route("GET", "/console/{version}/{name:.+}", static.asset, None, public=True, quiet=True),

@@ -23,7 +23,7 @@ from bookgen.render.trim import TRIMS
 from bookgen.store import books, exports, overview, stats
 
 RECENT_BOOKS = 5
-# Answers by the model, per address and day. Beyond that, questions are answered from the documents alone.
+# How many answers of the model an address gets per day. Further answers quote the documents without a model.
 MODEL_ANSWERS = Budget(50, 86_400)
 
 

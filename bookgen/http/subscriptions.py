@@ -41,7 +41,7 @@ async def read_current(request: web.Request) -> web.Response:
     subscription = errors.must_exist(await subscriptions.find(db, account_id), "subscription")
     standing = await quota.standing(db, account_id)
     record = shapes.shown_subscription(subscription, standing)
-    # The contract nests the record without naming the field, so it is in both places.
+    # The API's contract does not say whether the record is nested in a field of its own, so it is in both places.
     return replies.json(
         {
             **record,
@@ -66,7 +66,7 @@ async def list_usage(request: web.Request) -> web.Response:
 @docs(
     "subscriptions",
     "Read the funding options for your next book",
-    "The plan's allowance is used before credits. `suggested_source` is the one that would be used.",
+    "The plan's allowance is used before credits. `suggested_source` is the source that would pay for the book.",
 )
 @response_schema(shapes.BookCreationOptionsSchema)
 @conditional
@@ -80,9 +80,9 @@ async def read_creation_options(request: web.Request) -> web.Response:
 @docs(
     "subscriptions",
     "Buy a plan or change to another",
-    "On a paid plan there is no checkout session. A larger plan applies immediately, with proration. A smaller plan, "
-    "or monthly instead of yearly billing, applies at `effective_at`, when the paid period ends. Choose the current "
-    "plan again to cancel that change.",
+    "If you are on a paid plan, the change needs no checkout session. A larger plan applies immediately, with "
+    "proration. A smaller plan, or monthly instead of yearly billing, applies at `effective_at`, when the paid period "
+    "ends. To cancel that change, choose the current plan again.",
 )
 @json_schema(shapes.PlanCheckoutSchema)
 @response_schema(shapes.PlanCheckoutResultSchema)

@@ -90,7 +90,7 @@ class PlanCheckoutResultSchema(Schema):
     upgraded = fields.Boolean()
     redirect_url = fields.String()
     effective_at = fields.DateTime(
-        metadata={"description": "Present if the change waits for the end of the paid period."}
+        metadata={"description": "When the change applies. Present if it waits for the end of the paid period."}
     )
 
 
@@ -99,7 +99,7 @@ def shown_plan(plan: Plan) -> dict[str, Any]:
 
 
 def shown_subscription(subscription: Subscription, standing: Standing) -> dict[str, Any]:
-    """The subscription with the plan that applies now."""
+    """The subscription as JSON, with the plan and the period of `standing`, which apply now."""
     return shown(
         SubscriptionSchema,
         subscription,

@@ -84,7 +84,7 @@ async def test_the_next_process_still_knows_which_passages_the_model_did_not_rea
         over = await ended(again, report["id"])
 
         assert (over["status"], after.calls) == ("completed", 1)
-        assert "Only the rules checked chapter 1: the model refused." in over["summary"]
+        assert "Only the built-in rules checked chapter 1, because the model refused." in over["summary"]
 
 
 async def test_a_process_that_stops_releases_its_report(database: Database, tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ async def test_a_passage_outside_the_chapter_or_without_a_word_is_refused(author
     )
     assert (blank.status, blank.body["error"]["details"]["passage"]) == (
         400,
-        ["The passage has no words. Choose a longer one."],
+        ["The passage has no words. Choose a longer passage."],
     )
 
 

@@ -496,7 +496,7 @@ async def test_a_chapter_that_the_model_could_not_read_is_named_in_the_summary(
 
     assert (report["status"], report["failure"]) == ("completed", None)
     assert report["summary"].startswith("2 chapters read; ")
-    assert "Only the rules checked chapter 2: " in report["summary"]
+    assert "Only the built-in rules checked chapter 2, because " in report["summary"]
     assert report["summary"].endswith(f"{why}.")
     used = (await author.get("/auth/subscriptions/current/")).body["usage"]
     assert used["proofreading_checks_used"] == 1
@@ -677,7 +677,7 @@ async def test_without_a_language_model_a_review_says_that_nobody_has_read_the_b
 
     assert (report["status"], report["summary"]) == (
         "completed",
-        "Nobody has read the book: this server has no language model.",
+        "The book was not read: this server has no language model.",
     )
     used = (await author.get("/auth/subscriptions/current/")).body["usage"]
     assert used["proofreading_checks_used"] == 0

@@ -31,8 +31,11 @@ _OF_A_SKETCH = 1024  # approximate bytes of a sketch, without its texts
 
 
 class KeptChapter(NamedTuple):
-    """An encoded chapter, and its sketch without the text. `version` is empty if it has pictures, because a change of
-    them does not change the chapter's row."""
+    """A chapter as JSON bytes, and its sketch: the chapter's row without the text.
+
+    The `version` of a chapter with pictures is empty, so that it is encoded anew: a change of a picture does not change
+    the version of the chapter's row.
+    """
 
     version: str
     sketch: Sketch
@@ -46,9 +49,9 @@ class KeptChapter(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeptBook:
-    """An encoded book without its estimate, which changes with the speed of the model.
+    """A book as JSON bytes: `head` has all fields except the chapters and the estimate, `chapters` the chapters by id.
 
-    `head` has everything but the chapters. They are stored by id, in order.
+    `estimate` returns the current estimate, which changes with the speed of the model. It is None without an outline.
     """
 
     version: str
@@ -61,7 +64,7 @@ class KeptBook:
         return len(self.head) + sum(each.size for each in self.chapters.values())
 
     def unchanged(self, versions: Mapping[int, str]) -> dict[int, KeptChapter]:
-        """The cached chapters that still have these versions."""
+        """The cached chapters whose version is still the one in `versions`. Both are keyed by chapter id."""
         return {number: each for number, each in self.chapters.items() if each.version == versions.get(number)}
 
 
@@ -69,9 +72,10 @@ K = TypeVar("K", KeptBook, KeptList)
 
 
 class KeptAnswers(Generic[K]):
-    """A cache of one kind of answers by the id of their resource, bounded in bytes.
+    """A cache of books by book id, or of lists by account id, of at most `most_bytes` bytes.
 
-    The caller has just read the version from the database as the owner, so no stale answer is returned.
+    Before `find`, the caller reads the current version from the database, which also checks the owner. So no stale
+    answer is returned.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -80,11 +84,11 @@ class KeptAnswers(Generic[K]):
         self._answers: OrderedDict[int, K] = OrderedDict()
 
     def latest(self, number: int) -> K | None:
-        """The cached answer in its latest version."""
+        """The cached answer, which may be out of date; None if there is none."""
         return self._answers.get(number)
 
     def find(self, number: int, version: str) -> K | None:
-        """The cached answer, if it has this version."""
+        """The cached answer if it has this version, otherwise None."""
         kept = self.latest(number)
         if kept is None or kept.version != version:
             return None
@@ -92,7 +96,7 @@ class KeptAnswers(Generic[K]):
         return kept
 
     def keep(self, number: int, kept: K) -> None:
-        """Cache the answer instead of an older version. The least recently used ones are evicted to make room."""
+        """Cache the answer in place of an older version. Evicts the least recently used answers to make room."""
         self.forget(number)
         self._answers[number] = kept
         self._held += kept.size

@@ -15,9 +15,9 @@ from bookgen.rate_limits import LimitClass
 from bookgen.store import chapters
 from bookgen.store.chapters import Sketch
 
-Pictures = Mapping[int, Sequence[Mapping[str, Any]]]
+Pictures = Mapping[int, Sequence[Mapping[str, Any]]]  # by chapter id
 
-Pick = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+Pick = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # selects the fields of a chapter that the answer has
 
 
 def in_pieces(
@@ -30,10 +30,10 @@ def in_pieces(
     status: int = 200,
     pick: Pick = dict,
 ) -> large_answers.InPieces:
-    """JSON with the list of chapters between `before` and `after`. Raises PayloadTooLarge.
+    """A response of JSON: `before`, then the chapters, separated by commas, then `after`. Raises PayloadTooLarge.
 
-    `pick` selects the fields that the answer has. While the caller reads a piece, neither a connection nor the next
-    piece is held. A chapter that is saved meanwhile is sent in its new version, under the ETag of the old one.
+    While the caller reads a piece, no database connection is in use and the next piece is not in memory yet. A chapter
+    that is saved in the meantime is sent with its new text, although the ETag is the one of the old text.
     """
     large_answers.require_sendable(sum(each.bytes for each in sketches))
     versions = [(each.chapter.content_version, shown_chapter(each.chapter, ())) for each in sketches]
@@ -47,15 +47,15 @@ async def _pieces(
     yield before
     comma = b""
     for batch in large_answers.batches([(each.chapter.id, each.bytes) for each in sketches]):
-        # One read at a time per account, however many of its answers are being sent.
+        # At most two of an account's reads run at once, however many of its answers are being sent.
         async with request.app[LINES].turn(request[ACCOUNT_ID], LimitClass.READ):
             found = await chapters.some(request.app[SERVICES].database.http, request[ACCOUNT_ID], batch)
-        for chapter in found:  # deleted ones are left out
+        for chapter in found:  # without chapters that were deleted in the meantime
             yield comma + piece_of(chapter, pictures, pick)
             comma = b","
     yield after
 
 
 def piece_of(chapter: Chapter, pictures: Pictures, pick: Pick = dict) -> bytes:
-    """A chapter as JSON, with its text and its pictures."""
+    """The chapter as JSON, with its text and its pictures: the fields that `pick` selects."""
     return replies.dump(pick(shown_chapter(chapter, pictures.get(chapter.id, ()))))

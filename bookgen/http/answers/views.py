@@ -15,7 +15,10 @@ from bookgen.http.edge.preferences import prefers_minimal
 
 @dataclass(frozen=True, slots=True)
 class BookView:
-    """Which fields of a book and its chapters an answer has. `minimal`: the caller sent `Prefer: return=minimal`."""
+    """The fields that an answer has: `names` of the book, and `chapters` of each chapter.
+
+    `minimal`: the caller sent `Prefer: return=minimal`.
+    """
 
     names: frozenset[str]
     chapters: frozenset[str] = frozenset()
@@ -33,7 +36,7 @@ class BookView:
 
 
 def view_of(request: web.Request) -> BookView | None:
-    """The fields that the caller asked for; None for all of them."""
+    """The fields that the caller asked for; None for a request for the whole book."""
     if named := request.get(QUERY, {}).get("fields"):
         chosen = named.split(",")
         of_chapters = frozenset(name.removeprefix(f"{CHAPTERS}.") for name in chosen if name.startswith(f"{CHAPTERS}."))

@@ -1,6 +1,6 @@
 """The HTML pages: the one at `/`, those of mailed links, and those that a checkout returns to.
 
-All of them only use the API. The page of a mailed link asks before it acts, so that mail scanners do not use up links.
+All of them only use the API. The page of a mailed link acts only on a click, so that mail scanners do not use up links.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ async def index(request: web.Request) -> web.Response:
     return await _page(request, "index.html")
 
 
-def _told(title: str, body: str, status: int = 200) -> Handler:
-    """The handler of a static page with this title."""
+def _static(title: str, body: str, status: int = 200) -> Handler:
+    """A handler that answers with a page of this title. `body`: its HTML below the title."""
 
     async def page(request: web.Request) -> web.Response:
         response = await _page(request, "letter.html", title=title, body=body)
@@ -70,17 +70,17 @@ def _told(title: str, body: str, status: int = 200) -> Handler:
 
 
 def _form(title: str, method: str, action: str, fields: str = "") -> Handler:
-    return _told(title, FORM.format(method=method, action=action, fields=fields))
+    return _static(title, FORM.format(method=method, action=action, fields=fields))
 
 
 verify_email = _form("Verify your e-mail address", "GET", "Verify my address", SIGN_IN_FIELDS)
 _set_password = _form("Set a new password", "POST", "Set password", PASSWORD_FIELD)
-_cannot_reset = _told(
+_cannot_reset = _static(
     "This link no longer works",
     "<p>A link to set a password works once and expires in one hour. To get another one, choose "
     "“Forgot password?” on the sign-in page.</p>",
 )
-not_found = _told("Page not found", "<p>There is nothing at this address.</p>", HTTPStatus.NOT_FOUND)
+not_found = _static("Page not found", "<p>There is nothing at this address.</p>", HTTPStatus.NOT_FOUND)
 
 
 @refuses(errors.NotFound)
@@ -93,14 +93,14 @@ async def reset_password(request: web.Request) -> web.StreamResponse:
 magic_login = _form("Sign in", "POST", "Sign in")
 undo_email = _form("Keep this e-mail address", "POST", "Undo the change and sign out everywhere")
 approve_email = _form("Approve your new e-mail address", "POST", "Approve the change", SIGN_IN_FIELDS)
-checkout_success = _told(
+checkout_success = _static(
     "Thank you",
     "<p>Your purchase is available once the payment is confirmed, usually within a minute.</p>"
     "<p data-guests>If you bought without an account, we e-mail you a sign-in link. "
     "If your address already has an account here, we e-mail you a receipt: sign in as usual.</p>",
 )
-checkout_canceled = _told("Payment canceled", "<p>You left the payment page. Nothing was charged.</p>")
-portal_done = _told("All done", "<p>You can close this page.</p>")
+checkout_canceled = _static("Payment canceled", "<p>You left the payment page. Nothing was charged.</p>")
+portal_done = _static("All done", "<p>You can close this page.</p>")
 
 
 async def _page(request: web.Request, template: str, **filled: str) -> web.Response:

@@ -46,9 +46,11 @@ EXPORTS = "\n".join(
 
 
 @docs(
-    "site", "Read where everything is", "The version, and the addresses of what describes the API. No account needed."
+    "site",
+    "List the main URLs of this API",
+    "The version, and the URLs of the documentation and of the first calls. No account needed.",
 )
-@answers_content("application/json", {"type": "object"}, "Addresses")
+@answers_content("application/json", {"type": "object"}, "The version and the URLs")
 @conditional
 async def index(request: web.Request) -> web.Response:
     base = f"{request.app[SERVICES].site.public_url}/api/v1"
@@ -65,7 +67,7 @@ async def index(request: web.Request) -> web.Response:
     return replies.json({"name": request.app[SERVICES].site.site_name, "version": "v1", **addresses})
 
 
-@docs("site", "Read this document", "OpenAPI 3.1, generated from the running code.")
+@docs("site", "Read this OpenAPI document", "OpenAPI 3.1, generated from the running code.")
 @answers_content("application/json", {"type": "object"}, "OpenAPI 3.1")
 @conditional
 async def schema(request: web.Request) -> web.Response:
@@ -126,7 +128,7 @@ def _manual_page(file: Path) -> str:
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.use(anchors_plugin, max_level=4, slug_func=slug, permalink=False)
-    # Manuals link to each other as files; here each is a folder.
+    # Manuals link to each other as files, such as configure.md. Here the address of that manual is ../configure/.
     text = re.sub(r"\]\(([a-z-]+)\.md(#[^)]*)?\)", r"](../\1/\2)", file.read_text("utf-8"))
     title = html.escape(text.partition("\n")[0].lstrip("# "))
     page = (ASSETS / "manual.html").read_text("utf-8")

@@ -124,7 +124,7 @@ def _operation(route: Route, plugin: MarshmallowPlugin, names: Counter[str]) -> 
 
 
 def _shows_parts(handler: Handler) -> bool:
-    """Whether a caller can ask for a part of the answer."""
+    """Whether a caller can ask for a part of the answer, with the query parameter `fields`."""
     schema = contract.query_schema(handler)
     return schema is not None and "fields" in schema.fields
 

@@ -13,7 +13,7 @@ A book goes through these calls:
 2. `POST /books/{id}/generate-outline/` plans its chapters; `update-outline` and `regenerate-chapters` change the plan.
 3. `POST /books/{id}/generate/` starts writing and returns 202 immediately.
 4. `GET /books/{id}/generation-status/` returns the progress. Poll it every 15 to 30 seconds until `completed`.
-5. `POST /books/{id}/export_pdf/`returns the file. Every other format has its own call.
+5. `POST /books/{id}/export_pdf/` returns the file. Every other format has its own call.
 
 `POST /books/{id}/produce/` does all of this in one run: the outline, the chapters, a cover, the files.
 
@@ -38,27 +38,32 @@ def _string(text: str, *, required: bool = True) -> dict[str, Any]:
 
 HEADERS: dict[str, dict[str, Any]] = {
     "RateLimit-Limit": _integer("Requests allowed in a full window for this class of endpoints."),
-    "RateLimit-Remaining": _integer("Requests left."),
+    "RateLimit-Remaining": _integer("Requests that you can send now."),
     "RateLimit-Reset": _integer(
         "Seconds until the whole limit is available again. The limit refills continuously, so the next request is "
         "allowed much earlier. After a 429, `Retry-After` says when."
     ),
-    "Retry-After": _integer("Seconds to wait; authoritative."),
-    "X-API-Version": _string("The version that answered."),
-    "X-API-Version-Latest": _string("The newest version."),
+    "Retry-After": _integer("Seconds to wait before you retry. Takes precedence over `RateLimit-Reset`."),
+    "X-API-Version": _string("The API version of this response."),
+    "X-API-Version-Latest": _string("The newest API version."),
     "X-Request-Id": _string("The request id that you sent, or a generated one."),
     "WWW-Authenticate": _string('Bearer realm="api"'),
-    "Deprecation": _string("Only for a deprecated version: the deprecation date, as @seconds.", required=False),
+    "Deprecation": _string(
+        "Only for a deprecated version: the deprecation date, as `@` and a Unix time.", required=False
+    ),
     "Sunset": _string("Only for a deprecated version: the removal date (RFC 8594).", required=False),
     "Link": _string('Only for a deprecated version: rel="deprecation", with instructions.', required=False),
-    "Preference-Applied": _string("wait=N if the server has waited, or return=minimal.", required=False),
+    "Preference-Applied": _string(
+        "The part of `Prefer` that was followed: `wait=N` if the server has waited, or `return=minimal`.",
+        required=False,
+    ),
     "Idempotent-Replayed": _string("`true` if this is the stored answer of an earlier request.", required=False),
     "ETag": _string("Identifies this version of the response. Send it as If-None-Match next time."),
 }
 
 
 def _optional(name: str, text: str, *, pattern: str | None = None, **more: str) -> dict[str, Any]:
-    """An optional request header."""
+    """The OpenAPI parameter of an optional request header. `text`: its description; `more`: other members."""
     schema = {"type": "string"} | ({"pattern": pattern} if pattern else {})
     return {"in": "header", "name": name, "required": False, "description": text, "schema": schema, **more}
 
@@ -72,7 +77,8 @@ PREFER = _optional(
 IDEMPOTENCY_KEY = _optional(
     "Idempotency-Key",
     "Makes the call safe to repeat: 1 to 255 characters of your choice, such as a UUID. For 24 hours, the same call "
-    "with the same key returns the first answer and does nothing again; another call with it returns 409 `CONFLICT`.",
+    "with the same key returns the first answer and does nothing again; a different call with that key returns 409 "
+    "`CONFLICT`.",
     pattern="^[!-~]([ -~]{0,253}[!-~])?$",
     example="6f1c5d0e-6f0a-4f0e-9d8e-0f6e4f2b7a11",
 )
@@ -87,7 +93,7 @@ IF_MATCH = _optional(
     "The ETag of the version that you are changing. Returns 409 `CONFLICT` if the resource has changed since. A weak "
     "tag (`W/`) never matches.",
 )
-NOT_MODIFIED = "Not changed since the ETag that was sent. No body. Counts as a request."
+NOT_MODIFIED = "The resource still has the ETag that you sent. No body. Counts against the rate limit."
 
 
 def reference(name: str) -> dict[str, Any]:

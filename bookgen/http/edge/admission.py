@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bookgen.accounts.service import Accounts
 
 SESSION_COOKIE = "bookgen_session"
-SHORTAGE_SECONDS = 60  # an operator has to free space first
+SHORTAGE_SECONDS = 60  # the Retry-After while the disk is almost full, until an operator frees space
 
 
 async def authenticate(request: web.Request, route: Route, app: web.Application) -> None:
@@ -38,7 +38,7 @@ async def authenticate(request: web.Request, route: Route, app: web.Application)
 
 
 async def authenticate_again(request: web.Request) -> None:
-    """Raise the error of a new request if the caller's token was revoked or expired while the request waited."""
+    """Check the token again after a wait. Raises what a new request would get if it was revoked or has expired."""
     await request.app[SERVICES].accounts.authenticate(request.headers["Authorization"].split(" ")[1])
 
 
@@ -55,7 +55,10 @@ async def _account_id(request: web.Request, route: Route, accounts: Accounts) ->
 
 
 async def admit(request: web.Request, route: Route, app: web.Application) -> None:
-    """Take a token from the bucket of the caller's account or, on a public route, of its address."""
+    """Count the request against the rate limit of the account or, on a public route, of the address.
+
+    Raises RateLimited beyond the limit, and while an account does not read its earlier answers.
+    """
     limiter = app[SERVICES].limiter
     if route.limit is None:
         return
@@ -65,7 +68,7 @@ async def admit(request: web.Request, route: Route, app: web.Application) -> Non
         if verdict.allowed and route.limit.scope is Scope.SHARED:
             verdict = await _shared_verdict(app, route.limit, address_bucket(address), limiter.budgets[route.limit])
     elif route.limit.scope is Scope.SHARED:
-        async with app[LINES].turn(request[ACCOUNT_ID], route.limit):  # one request at a time locks the row
+        async with app[LINES].turn(request[ACCOUNT_ID], route.limit):  # at most two at a time wait for the row
             verdict = await _take_shared(request[ACCOUNT_ID], route.limit, app)
     else:
         verdict = limiter.take(route.limit, request[ACCOUNT_ID])
@@ -83,10 +86,10 @@ async def _take_shared(account_id: int, limit: LimitClass, app: web.Application)
 
 
 async def take_from_shared(app: web.Application, name: str, caller: str, budget: Budget) -> Verdict:
-    """Take one token from a bucket that all processes share, such as the sign-ins from one address.
+    """Take one token from a rate limit's bucket that all processes share, such as the sign-ins from one address.
 
-    The bucket in this process's memory is tried first, so that a flood does not reach the database. It never has fewer
-    tokens than the shared bucket.
+    `name` is the kind of bucket, and `caller` is whose bucket it is. A bucket in this process's memory is tried first,
+    so that a flood does not reach the database. It never has fewer tokens than the shared bucket.
     """
     verdict = app[SERVICES].limiter.take_from(name, caller, budget)
     if not verdict.allowed:
@@ -102,7 +105,7 @@ async def _shared_verdict(app: web.Application, name: str, caller: str, budget: 
 
 
 async def give_back_to_shared(app: web.Application, name: str, caller: str, budget: Budget) -> None:
-    """Return a token to a bucket that all processes share."""
+    """Give back the token that `take_from_shared` took."""
     app[SERVICES].limiter.give_back(name, caller, budget)
     await buckets.give_back(app[SERVICES].database.http, name, caller, capacity=budget.capacity)
 
@@ -114,7 +117,7 @@ def require_disk(app: web.Application) -> None:
 
 
 def admit_stranger(request: web.Request, app: web.Application) -> None:
-    """Count a request to an unknown path, or with an invalid token, against the caller's address."""
+    """Count a request to an unknown path, or with an invalid token, against the address. Raises RateLimited."""
     verdict = app[SERVICES].limiter.take_of_address(LimitClass.PUBLIC, clients.address(request, app))
     _hold_to(request, verdict, LimitClass.PUBLIC)
 

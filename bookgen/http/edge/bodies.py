@@ -23,7 +23,10 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 
 
 async def read(request: web.Request) -> bytes:
-    """The raw body of at most MAX_BYTES, still compressed: a small body may unpack to gigabytes."""
+    """The raw body. Raises PayloadTooLarge beyond MAX_BYTES, and InvalidInput for a compressed or incomplete body.
+
+    Compressed bodies are refused, because a small one may unpack to gigabytes.
+    """
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise InvalidInput(
             non_field_errors=["Compressed bodies are not supported. Send the body without Content-Encoding."]
@@ -73,9 +76,9 @@ def parse(raw: bytes) -> Any:
 
 
 def _refuse_deep(raw: bytes) -> None:
-    """Refuse a body with too many lists before it is parsed, since building them would block the event loop."""
+    """Raise InvalidInput for JSON with too many or too deep lists and objects, whose parsing would block the loop."""
     most = 2 * MAX_LISTS
-    # A body with more texts than `count` has too many brackets in any case.
+    # Each match ends at a bracket, so a body with more matches than `count` has too many brackets in any case.
     brackets = _TEXTS.sub(b"", raw, count=most + 2).translate(None, _NO_BRACKETS)
     if len(brackets) > most:
         raise InvalidInput(non_field_errors=[f"The body must not have more than {MAX_LISTS:,} objects and lists."])
@@ -83,4 +86,6 @@ def _refuse_deep(raw: bytes) -> None:
     for bracket in brackets:
         depth += 1 if bracket in b"{[" else -1
         if depth > MAX_DEPTH:
-            raise InvalidInput(non_field_errors=["The body is nested too deeply."])
+            raise InvalidInput(
+                non_field_errors=[f"The body is nested too deeply: at most {MAX_DEPTH} levels are allowed."]
+            )

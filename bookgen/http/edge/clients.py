@@ -12,15 +12,17 @@ from bookgen.rate_limits import Network, client_address, parse_address
 
 log = structlog.get_logger(__name__)
 
+TRUST_IT = "If this proxy is yours, add its address to BOOKGEN_TRUSTED_PROXIES."
+
 
 def address(request: web.BaseRequest, app: web.Application) -> str:
-    """The socket's peer, or the address that a trusted proxy reports."""
+    """The address that the connection comes from or, if that is a trusted proxy's, the one in X-Forwarded-For."""
     trusted, peer = app[SERVICES].site.trusted_proxies, request.remote or ""
     # For a request that aiohttp could not parse, the headers are an empty dict.
     forwarded = request.headers.getall("X-Forwarded-For", ()) if request.headers else ()
     if forwarded and not app[UNKNOWN_PROXIES] and not is_proxy(peer, trusted):
         app[UNKNOWN_PROXIES].add(peer)
-        log.warning("proxy_is_not_trusted", peer=peer, to_do="If it is yours, name it in BOOKGEN_TRUSTED_PROXIES.")
+        log.warning("proxy_is_not_trusted", peer=peer, to_do=TRUST_IT)
     return client_address(peer, forwarded, trusted) if trusted else peer
 
 

@@ -11,9 +11,9 @@ AT_ONCE = 2
 
 
 class RequestLines:
-    """For each account a queue for its reads, one for its writes, and one for its bucket of expensive requests.
+    """Semaphores of each account: one for its reads, one for its writes, and one for counting expensive requests.
 
-    A waiting request holds no database connection.
+    Each lets AT_ONCE requests run. A waiting request holds no database connection.
     """
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ CHANGED = (
 
 
 class Known:
-    """Compares the caller's If-None-Match with the tag of the answer."""
+    """Compares the caller's If-None-Match with the ETag of the answer. `tag`: the ETag that was compared last."""
 
     def __init__(self, request: web.BaseRequest) -> None:
         # The answer to a change is never 304, because the caller has to learn that the change took effect.
@@ -28,22 +28,22 @@ class Known:
         self.tag = ""
 
     def __call__(self, body: bytes) -> bool:
-        """Whether the caller has this body already. Sets `tag` to the body's."""
+        """Whether the caller has this body already. Sets `tag` to the ETag of the body."""
         return self.by_tag(tag_of(body))
 
     def by_tag(self, tag: str) -> bool:
-        """Whether the caller has the body with this tag already. Sets `tag`."""
+        """Whether the caller has the answer with this ETag already. Stores the ETag in `self.tag`."""
         self.tag = tag
         return self._given is not None and _names(self._given, tag)
 
     def answer(self, headers: Mapping[str, str]) -> web.Response:
-        """The response if the caller has this body already: 304 without a body."""
+        """The response to a caller that has the answer already: 304 without a body. `headers`: those of the answer."""
         kept = {name: headers[name] for name in _KEPT if name in headers}
         return web.Response(status=304, headers={"ETag": self.tag, **kept})
 
 
 def unless_known(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
-    """The answer with its tag, or 304 without a body if the caller has the same tag."""
+    """The answer with its ETag, or 304 without a body if If-None-Match has the same ETag."""
     known = Known(request)
     match response:
         case _ if "ETag" in response.headers:
@@ -61,7 +61,7 @@ def unless_known(request: web.Request, response: web.StreamResponse) -> web.Stre
 
 
 async def require_expected(request: web.Request, read: Handler) -> None:
-    """Raise Conflict if there is an If-Match that does not match the current answer of `read`."""
+    """Raise Conflict if there is an If-Match that does not match the current answer of the handler `read`."""
     if "If-Match" not in request.headers:
         return
     response = await read(request)
@@ -70,7 +70,7 @@ async def require_expected(request: web.Request, read: Handler) -> None:
 
 
 def tag_of_response(response: web.StreamResponse) -> str:
-    """The tag that the answer has, or gets when it is sent."""
+    """The ETag that the answer has already, or that the middleware will give it."""
     match response:
         case _ if "ETag" in response.headers:
             return response.headers["ETag"]
@@ -82,9 +82,9 @@ def tag_of_response(response: web.StreamResponse) -> str:
 
 
 def minimal_tag(tag: str) -> str:
-    """The ETag of the minimal form of the answer with this tag.
+    """The ETag of an answer's minimal form (`Prefer: return=minimal`). `tag`: the ETag of the full answer.
 
-    If-Match accepts either tag. If-None-Match compares exactly, so a cache never mixes the two forms up.
+    If-Match accepts either ETag. If-None-Match compares exactly, so a cache never mixes the two forms up.
     """
     return f"{tag[:-1]}{_MINIMAL}"
 

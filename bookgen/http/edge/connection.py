@@ -1,6 +1,6 @@
-"""Connections that end before the middleware: one too many, a slow or fragmented request, an unreadable request.
+"""Limits below the middleware: too many connections of an address, and slow, fragmented or unreadable requests.
 
-Unreadable requests are answered with the usual error envelope.
+An unreadable request is answered with the usual error envelope. The other connections are closed.
 
 aiohttp has no settings for these bounds, so they override public but undocumented methods of its `RequestHandler`
 (`connection_made`, `connection_lost`, `data_received`, `finish_response`, `handle_error`) and the `__call__` of its
@@ -45,7 +45,8 @@ CONNECTION_OPTIONS = {
     "keepalive_timeout": KEEPALIVE_SECONDS,
     "lingering_time": LINGERING_SECONDS,
 }
-# A client that reads more slowly than this has stopped reading. Smaller answers fit into the socket's buffers.
+# A client that reads an answer more slowly than this is disconnected. Answers below LARGE_ANSWER have no time limit,
+# because they fit into the socket's buffers.
 GRACE_SECONDS = 30.0
 BYTES_A_SECOND = 8 * 1024
 LARGE_ANSWER = 64 * 1024
@@ -88,7 +89,10 @@ class BoundedRunner(web.AppRunner):
 
 
 class BoundedServer(web.Server):
-    """aiohttp's server `inner`, with the connections below. A first request has `head_seconds` for its head."""
+    """aiohttp's server `inner`, but each connection is a `BoundedConnection`.
+
+    The headers of a connection's first request must arrive within `head_seconds`.
+    """
 
     def __init__(
         self,
@@ -112,7 +116,7 @@ class BoundedServer(web.Server):
         return connection
 
     def _begin(self, message: Any, payload: Any, connection: Any, *rest: Any) -> web.BaseRequest:
-        """Handle a request whose head is complete."""
+        """Create the request object once the headers have arrived."""
         connection.head_deadline.cancel()
         return self._inner.request_factory(message, payload, connection, *rest)
 
@@ -127,10 +131,10 @@ class BoundedServer(web.Server):
 
 
 class BoundedConnection(web.RequestHandler):
-    """A connection that counts against its address. One too many is closed at once.
+    """A connection that counts against its address. A connection beyond the limit is closed at once.
 
-    aiohttp bounds the wait for the first request's head only by the keep-alive, which is longer than any head takes:
-    `head_deadline` cuts it short.
+    `head_deadline` closes the connection if the headers of its first request do not arrive in time. aiohttp would wait
+    for them until its keep-alive timeout, which is much longer.
     """
 
     __slots__ = ("_app", "_called_off", "_counted_as", "_counts", "head_deadline", "lost")
@@ -145,7 +149,10 @@ class BoundedConnection(web.RequestHandler):
         self.lost = asyncio.Event()
 
     def call_off(self, task: asyncio.Task[Any] | None) -> None:
-        """Set the task to cancel if the caller disconnects; it must not change anything. None clears it."""
+        """Cancel `task` if the caller disconnects; None cancels nothing any more. The task must not change any data.
+
+        Raises CallerLeft if the caller has disconnected already.
+        """
         if task is not None and self.lost.is_set():
             raise CallerLeft
         self._called_off = task

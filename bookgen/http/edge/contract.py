@@ -42,14 +42,17 @@ def docs(tag: str, summary: str, description: str) -> Mark:
 
 
 def answers_content(content_type: str, schema: Mapping[str, Any], description: str, **more: Any) -> Mark:
-    """Declare that a success is not JSON of one of the schemas."""
+    """Declare the content type and the JSON Schema of a success, for answers without a marshmallow schema.
+
+    `more`: other members of the response in the OpenAPI document, such as its headers.
+    """
     content = {content_type: {"schema": schema}}
     mark: Mark = aiohttp_apispec.docs(responses={200: {"description": description, "content": content, **more}})
     return mark
 
 
 def either_response(description: str, *schemas: type[Schema]) -> Mark:
-    """Declare that a success has one of these shapes."""
+    """Declare that a success matches one of these schemas."""
     return answers_content("application/json", {"oneOf": [schema() for schema in schemas]}, description)
 
 
@@ -62,7 +65,7 @@ def file_response(content_type: str, description: str, more: Mapping[str, str] |
 
 
 class Trait:
-    """A decorator that marks a handler with one trait."""
+    """A decorator that marks a handler with a property, such as `repeatable`. `is_on` reads the mark."""
 
     def __init__(self, name: str) -> None:
         self._name = f"__{name}__"
@@ -80,13 +83,13 @@ guarded = Trait("guarded")  # the handler checks If-Match in the transaction of 
 repeatable = Trait("repeatable")  # takes an `Idempotency-Key`
 waits = Trait("waits")  # `Prefer: wait` waits for the next answer
 grows = Trait("grows")  # stores more text or pictures: refused while the disk is almost full
-asks_model = Trait("asks_model")  # calls a model: refused to accounts of unknown people (`accounts.is_proven`)
+asks_model = Trait("asks_model")  # calls a model: refused to unverified accounts (see `store.accounts.is_proven`)
 
 _READ_FIRST = "__read_first__"
 
 
 def guarded_by(read: Handler) -> Mark:
-    """Check If-Match before the handler runs, against the answer of the handler `read` to the same path."""
+    """Check If-Match before the handler runs, against the answer that the handler `read` gives to the same request."""
 
     def mark(handler: _F, /) -> _F:
         setattr(handler, _READ_FIRST, read)
@@ -123,7 +126,11 @@ def query_schema(handler: Handler) -> Schema | None:
 
 
 class Endpoint(NamedTuple):
-    """A route with its handler's notes, looked up once. `tagged`: its answers have an ETag."""
+    """A route and what the decorators say about its handler, looked up once.
+
+    `tagged`: the answers have an ETag. `read_first`: the handler whose answer If-Match is compared with. The other
+    flags are those of the traits above.
+    """
 
     route: Route
     query: Schema | None

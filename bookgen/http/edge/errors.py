@@ -16,7 +16,7 @@ from bookgen.http.edge import replies
 from bookgen.http.edge.schemas import by_field
 from bookgen.store.outages import is_passing
 
-# The order in which a refused method is answered with one that works.
+# If a method is not allowed, the error suggests the first of these that is.
 _METHODS = ("GET", "POST", "PATCH", "DELETE")
 
 

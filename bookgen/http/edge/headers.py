@@ -20,7 +20,7 @@ ALWAYS = {
         "microphone=(), payment=(), usb=()"
     ),
 }
-# An answer may set these itself.
+# Defaults: an answer that sets one of these headers itself keeps its own value.
 UNLESS_SAID = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",

@@ -1,7 +1,7 @@
-"""The host names that the service answers to.
+"""The host names that the service answers to, as a protection against DNS rebinding.
 
-If an attacker points a domain at this machine, a browser treats this service as part of the attacker's site, which
-could read everything that needs no token. The name in the Host header reveals it.
+An attacker can point a domain at this machine. A browser then treats this service as part of the attacker's site, whose
+scripts could read everything that needs no token. Such requests have the attacker's domain in the Host header.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bookgen.rate_limits import parse_address
 
 
 def require_own(request: web.Request, app: web.Application) -> None:
-    """Refuse a request that names another host. Only browsers are tricked, and they always send the header."""
+    """Raise InvalidInput if the Host header names another host. It may be absent, since every browser sends it."""
     given, site = request.headers.get("Host"), app[SERVICES].site
     if given is None:
         return
@@ -26,7 +26,7 @@ def require_own(request: web.Request, app: web.Application) -> None:
     if name in _own_names(site.public_url, site.allowed_origins) or is_loopback(name) or parse_address(name):
         return
     if clients.is_proxy(request.remote or "", site.trusted_proxies) and not is_loopback(request.remote or ""):
-        return  # a proxy on another machine may name the service as it likes
+        return  # a trusted proxy on another machine may use any name for the service
     raise InvalidInput(
         non_field_errors=[
             f"This service does not answer to the host {given[:100]!r}. Use its public address; if this is one of its "

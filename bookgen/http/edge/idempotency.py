@@ -22,12 +22,12 @@ from bookgen.store.idempotency import KeyedAnswer, KeyedRequest
 log = structlog.get_logger(__name__)
 
 HEADER, REPLAYED = "Idempotency-Key", "Idempotent-Replayed"
-MAX_ANSWER_BYTES = 256 << 10  # a larger one shows a book, which is read again
+MAX_ANSWER_BYTES = 256 << 10  # a larger answer is not stored: it shows a book, which is read again instead
 _KEY = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?")
 
 
 async def once(request: web.Request, handle: Callable[[], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
-    """The answer of `handle`, or the stored one if the account has sent this request with its key before."""
+    """The answer of `handle`, or the stored answer if the account has sent this request with its key before."""
     if HEADER not in request.headers:
         return await handle()
     db = request.app[SERVICES].database.http
@@ -63,7 +63,7 @@ async def _repeated(request: web.Request, keyed: KeyedRequest, found: KeyedAnswe
 
 
 async def _settle(storing: Awaitable[None]) -> None:
-    """Store how the request ended. An outage of the database is only logged, since the request has been carried out."""
+    """Await the write of a request's outcome. If the database is down, only log it: the request was carried out."""
     try:
         await storing
     except Unavailable as error:

@@ -81,21 +81,21 @@ class Services:
     support: Support
     limiter: Limiter
     site: Site
-    estimate: Callable[[Book, Sequence[Chapter]], Callable[[], Estimate]]  # computed when called
-    unready: Callable[[], str | None] = lambda: None  # why a load balancer should send nothing here
-    shortage: Callable[[], str | None] = lambda: None  # why nothing more may be stored
-    disk: Callable[[], DiskSpace | None] = lambda: None  # where the data folder is
+    estimate: Callable[[Book, Sequence[Chapter]], Callable[[], Estimate]]  # returns a function that computes it
+    unready: Callable[[], str | None] = lambda: None  # why a load balancer should send nothing here, if so
+    shortage: Callable[[], str | None] = lambda: None  # why nothing more may be stored, if so
+    disk: Callable[[], DiskSpace | None] = lambda: None  # the space on the disk that has the data folder
 
 
 SERVICES: web.AppKey[Services] = web.AppKey("services")
 OUTGOING: web.AppKey[Outgoing] = web.AppKey("outgoing")
 LINES: web.AppKey[RequestLines] = web.AppKey("lines")
 WAITING: web.AppKey[Waiters] = web.AppKey("waiting")
-UNKNOWN_PROXIES: web.AppKey[set[str]] = web.AppKey("unknown_proxies")  # the first untrusted peer, once logged
+UNKNOWN_PROXIES: web.AppKey[set[str]] = web.AppKey("unknown_proxies")  # an untrusted proxy, which is logged only once
 DOCUMENT: web.AppKey[Callable[[], bytes]] = web.AppKey("document")  # the OpenAPI document; only the first call is slow
 
 NOT_FOUND: web.AppKey[Callable[[web.Request], Awaitable[web.StreamResponse]]] = web.AppKey("not_found")  # the HTML page
-REREAD_BOOK: web.AppKey[Callable[..., Awaitable[web.Response]]] = web.AppKey("reread_book")  # for a stored answer
+REREAD_BOOK: web.AppKey[Callable[..., Awaitable[web.Response]]] = web.AppKey("reread_book")  # `books.whole_book`
 
 REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id")
 ACCOUNT_ID: web.RequestKey[int] = web.RequestKey("account_id")

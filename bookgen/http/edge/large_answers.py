@@ -14,13 +14,13 @@ from bookgen.errors import PayloadTooLarge, RateLimited
 LARGE = 1 << 20  # bytes; smaller answers are sent as a whole
 PIECE = 256 << 10
 MAX_RESPONSE_BYTES = 512 << 20
-# Of answers that an account has requested and not read yet.
+# The size of all answers that an account has requested and not read yet.
 MAX_ACCOUNT_BYTES = 64 << 20
 MAX_PIECE_BYTES = 4 << 20  # one chapter, in bytes of UTF-8
 
 
 class InPieces(web.Response):
-    """JSON that is encoded while it is sent. `tag`: its ETag, known in advance."""
+    """A response of JSON that is encoded while it is sent. `tag`: its ETag, which is known in advance."""
 
     __slots__ = ("tag",)
 
@@ -35,7 +35,7 @@ def tag_of(version: bytes) -> str:
 
 
 def batches(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
-    """The ids in order, in batches of at most one piece. `sizes`: the bytes of each id's content."""
+    """The ids in order, in batches of at most PIECE bytes, or of one id. `sizes`: pairs of an id and its bytes."""
     batch: list[int] = []
     held = 0
     for number, size in sizes:
@@ -57,7 +57,7 @@ def require_sendable(size: int) -> None:
 
 
 class Outgoing:
-    """The bytes of answers that each account has not read yet."""
+    """Counts, for each account, the bytes of the answers that it has not read yet."""
 
     def __init__(self) -> None:
         self._of_account: Counter[int] = Counter()

@@ -28,7 +28,7 @@ def allow_open_files() -> None:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Bind the port. No connection is accepted before `listen`."""
+    """Bind the port. Connections wait in the system's queue until `listen` accepts them. Raises StartupError."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -52,7 +52,7 @@ def _refused(host: str, port: int, error: OSError) -> str:
     to_do = (
         "Ports below 1024 are reserved. Use a higher port behind a proxy."
         if error.errno == errno.EACCES
-        else "Stop the program that uses it or set another port."
+        else "Stop the program that uses this port, or set another port."
     )
     return f"BOOKGEN_PORT={port} on {host} can't be used: {error.strerror}. {to_do}"
 
@@ -67,7 +67,7 @@ def url(host: str, port: int) -> str:
 
 
 def is_everywhere(bound: socket.socket) -> bool:
-    """Whether the host means all addresses of the machine, so that it cannot be used as a URL."""
+    """Whether the socket is bound to all addresses of the machine (0.0.0.0 or ::), which is no address for a URL."""
     return ip_address(bound.getsockname()[0]).is_unspecified
 
 
@@ -77,7 +77,7 @@ async def listen(runner: web.AppRunner, bound: socket.socket) -> None:
 
 
 class StopSignal:
-    """The first SIGTERM or SIGINT starts the drain, the second ends it."""
+    """The first SIGTERM or SIGINT sets `asked`, which starts the drain; the second sets `cut`, which ends it."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -99,7 +99,7 @@ class StopSignal:
 
 
 async def drain(work: Callable[[float], Awaitable[None]], seconds: float, cut: asyncio.Event) -> None:
-    """Run `work(seconds)`, or `work(0)` as soon as the drain is cut short."""
+    """Run `work(seconds)`. Once `cut` is set, cancel it and run `work(0)` instead."""
     draining = asyncio.ensure_future(work(seconds))
     cutting = asyncio.ensure_future(cut.wait())
     await asyncio.wait((draining, cutting), return_when=asyncio.FIRST_COMPLETED)

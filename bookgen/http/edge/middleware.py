@@ -72,7 +72,7 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 
 async def _handled(request: web.Request, endpoint: Endpoint, handler: Handler) -> web.StreamResponse:
-    """The handler's answer, unless If-Match or a repeated Idempotency-Key decides otherwise."""
+    """The handler's answer, or the stored one for a repeated Idempotency-Key. Raises Conflict if If-Match fails."""
 
     async def handle() -> web.StreamResponse:
         if endpoint.read_first:
@@ -83,7 +83,7 @@ async def _handled(request: web.Request, endpoint: Endpoint, handler: Handler) -
 
 
 def _turn(request: web.Request, endpoint: Endpoint) -> AbstractAsyncContextManager[None]:
-    """The lock to hold from reading the body on: an account's reads wait for each other, and so do its writes."""
+    """The semaphore to hold while the body is read and handled. It limits the account's concurrent reads and writes."""
     limit = endpoint.route.limit
     if endpoint.route.public or endpoint.waits or limit not in (LimitClass.READ, LimitClass.WRITE):
         return contextlib.nullcontext()
@@ -108,9 +108,10 @@ async def _validate(request: web.Request, endpoint: Endpoint) -> None:
 
 
 async def _require_own(request: web.Request, route: Route) -> None:
-    """Raise NotFound, naming the kind, if the resource in the path is missing or another account's.
+    """Raise NotFound, with the kind in the message, if the resource in the path is missing or another account's.
 
-    This is checked before the body, the query, and anything within the resource.
+    Called when a request has failed, so that this error takes precedence over one in the body, in the query, or about a
+    part of the resource.
     """
     _, collection, *rest = route.path.split("/")
     table = TABLE_OF.get(collection)

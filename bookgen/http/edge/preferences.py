@@ -19,14 +19,14 @@ _MINIMAL = re.compile(r'\s*return\s*=\s*"?minimal"?\s*(?:;.*)?', re.I)
 
 
 class Waiters:
-    """Counts the waiting requests. A request beyond the limit is answered at once."""
+    """Counts the requests that wait for a change. A request beyond the limits is answered without waiting."""
 
     def __init__(self) -> None:
         self._of_account: Counter[int] = Counter()
 
     @contextlib.contextmanager
     def admitted(self, request: web.Request, account_id: int) -> Iterator[int]:
-        """The seconds that the caller may wait: 0 without the preference, or beyond the limit."""
+        """Yield the seconds that the caller may wait: 0 without `Prefer: wait`, or if too many requests wait."""
         seconds = preferred(request.headers.getall("Prefer", ()))
         if not seconds or self._of_account[account_id] >= MAX_PER_ACCOUNT or self._of_account.total() >= MAX_TOTAL:
             yield 0

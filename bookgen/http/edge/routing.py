@@ -21,7 +21,8 @@ class Route:
     """An endpoint.
 
     `limit` None: no rate limit. `public`: no token needed. `cookie`: the session cookie is accepted too.
-    `quiet`: polled so often that successes are counted but not logged. `gate`: what depends on the plan.
+    `quiet`: polled so often that successes are counted but not logged. `gate`: the plan's features that decide whether
+    the caller may use it, for the OpenAPI document.
     `once`: a GET that works once, such as a link in an e-mail, so HEAD is not allowed.
     """
 
@@ -50,7 +51,7 @@ def is_id(name: str) -> bool:
 
 
 def path_id(request: web.Request, name: str = "id", *, kind: str = "object") -> int:
-    """An id in the path. Raises NotFound, naming the kind of object, for a number that no row can have."""
+    """An id in the path. Raises NotFound for a number that is too large for an id. `kind`: the word for the object."""
     text = request.match_info[name]
     if len(text) > 19 or (number := int(text)) > LARGEST_ID:
         raise no_such(kind)

@@ -27,7 +27,7 @@ fields.Nested.default_error_messages |= {"type": "Must be an object."}
 
 
 def says(**keywords: Any) -> Callable[[type[_S]], type[_S]]:
-    """Add JSON Schema keywords to a schema in the document.
+    """Add JSON Schema keywords to a schema's entry in the OpenAPI document.
 
     Do not use `anyOf` at the top level: client generators then make a class that accepts anything.
     """
@@ -70,7 +70,7 @@ Body.error_messages = {"type": "Must be an object."}
 
 
 class Range(validate.Range):
-    """A range whose message gives the bounds that a field has, and the value."""
+    """A check of a range. Its error message gives the bounds and the value."""
 
     def __call__(self, value: Any) -> Any:
         try:
@@ -161,12 +161,12 @@ _BLANKS = re.compile(f"[{_BLANK}]*")
 
 
 def optional_pattern(pattern: str) -> str:
-    """The pattern of a trimmed text that is empty or matches `pattern`, for the document."""
+    """A regular expression for the OpenAPI document: the text, once trimmed, is empty or matches `pattern`."""
     return f"^[{_BLANK}]*(?:{pattern})?[{_BLANK}]*$"
 
 
 def _trimmed(text: str) -> str:
-    """The text without blanks at its ends. A regular expression would be quadratic in inner blanks."""
+    """The text without blanks at its ends. `re.sub` would take quadratic time if there are many blanks inside."""
     return text[_end_of_blanks(text) : len(text) - _end_of_blanks(text[::-1])]
 
 
@@ -235,7 +235,7 @@ class List(fields.List[Any]):
 
 
 def shown(shape: type[Schema], noun: object, /, **others: Any) -> dict[str, Any]:
-    """The fields of the schema, each from `others` or else from the noun's attribute of that name."""
+    """The JSON object for the schema `shape`. Each field is from `others` or else the attribute of `noun` by name."""
     return {name: others[name] if name in others else getattr(noun, name) for name in _field_names(shape)}
 
 
@@ -274,7 +274,7 @@ def _holds_nul(value: Any) -> bool:
 
 
 def by_field(messages: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Each field with a flat list of messages, as in the contract."""
+    """The error messages as the API returns them: a flat list for each field. `messages`: those of marshmallow."""
     return {("non_field_errors" if name == "_schema" else name): _flat(found) for name, found in messages.items()}
 
 

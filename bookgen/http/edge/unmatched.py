@@ -23,7 +23,7 @@ async def answer(request: web.Request) -> web.StreamResponse:
 
 
 def _is_for_people(request: web.Request) -> bool:
-    """Whether a browser opens an address outside the API."""
+    """Whether a browser asks for a page outside the API, so that it should get a 404 as HTML."""
     is_page = request.method in ("GET", "HEAD") and "text/html" in request.headers.get("Accept", "")
     return is_page and not request.path.startswith(PREFIX) and request.app[SERVICES].site.console
 
@@ -42,7 +42,7 @@ def _is_preflight(request: web.Request) -> bool:
 
 
 async def _exists_with_slash(request: web.Request) -> bool:
-    """Whether the path with a slash is a route of the API. A redirect within the prefix never leaves this host."""
+    """Whether the path with a slash is a route of the API. Only /api/ counts: no redirect leads to another host."""
     path = request.rel_url.raw_path
     if not f"{path}/".startswith(PREFIX) or path.endswith("/"):
         return False

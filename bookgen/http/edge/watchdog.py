@@ -1,4 +1,4 @@
-"""Reports a blocked event loop while it is blocked: no request is answered then, and the lease runs out."""
+"""Logs a blocked event loop while it is blocked: no request is answered then, and this process can lose its runs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ FRAMES = 6
 class Watchdog:
     """A heartbeat on the event loop, and a thread that watches it.
 
-    `observe` gets the delay of each beat. Only the thread can report the code that blocks the loop, because it still
-    runs then.
+    `observe` gets the delay of each beat, in seconds. The thread reports the code that blocks the loop, because it runs
+    even while the loop is blocked.
     """
 
     def __init__(self, observe: Callable[[float], None]) -> None:

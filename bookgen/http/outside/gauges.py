@@ -1,4 +1,4 @@
-"""Sets the gauges read for each scrape: from objects every time, from the database at most every few seconds."""
+"""Sets the gauges before each scrape of the metrics. Those from the database are read at most every few seconds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READ_SECONDS = 2.0  # after which the database counts as down
 
 
 class Gauges:
-    """The gauges of one service."""
+    """The metrics of this process whose values are read when they are requested."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

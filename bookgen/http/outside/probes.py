@@ -1,4 +1,4 @@
-"""Health and readiness, for whatever restarts the process and sends it requests."""
+"""Health and readiness probes, for the supervisor that restarts the process and the load balancer before it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def alive(request: web.Request) -> web.Response:
 
 
 async def ready(request: web.Request) -> web.Response:
-    """200 if the database answers and the runs are restored. Migrations ran before the start.
+    """200 if this process can take requests. Raises Unavailable otherwise, such as while runs are being restored.
 
     While the disk is almost full, the status is `read-only`, still with 200: the server can answer reads, so a load
     balancer must not remove it.

@@ -84,11 +84,11 @@ async def test_a_change_of_address_is_confirmed_with_the_password(
     await page.visit(await mailed(database, tmp_path))
 
     await page.press("Verify my address")
-    await page.sees("If you did not request this change, there is nothing to confirm")
+    await page.sees("If you did not request one, close this page")
     await page.fill("E-mail address or username", "bea")
     await page.fill("Password of the account", PASSWORD)
     await page.keys(Keys.ENTER)
-    await page.sees("There is nothing to confirm for it.")
+    await page.sees("You signed in to another account.")
     await page.fill("E-mail address or username", "ada")
     await page.keys(Keys.ENTER)
 

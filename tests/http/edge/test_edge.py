@@ -169,7 +169,7 @@ async def test_an_untrusted_proxy_is_logged_once_with_the_setting(open_api: Open
                 await visitor.get("/public-settings/", headers={"X-Forwarded-For": "198.51.100.7"})
         told.append([line["to_do"] for line in logs if line["event"] == "proxy_is_not_trusted"])
 
-    assert told == [["If it is yours, name it in BOOKGEN_TRUSTED_PROXIES."], []]
+    assert told == [["If this proxy is yours, add its address to BOOKGEN_TRUSTED_PROXIES."], []]
 
 
 @pytest.mark.parametrize("chunked", [True, False])

@@ -57,7 +57,7 @@ function Profile({ user, reload }) {
       ${isUnverified && html`<${Resend} email=${user.email} />`}
       ${moves && user.email_verified && html`
         <${Field} label="Confirm with your password" name="current_password" type="password" autocomplete="current-password" wrong=${wrong.current_password}
-          hint="Confirms the new address. If you have none, leave this empty: we also e-mail a link to your current address." />`}
+          hint="Confirms the new address. If you have no password, leave this empty: we then also e-mail a link to your current address." />`}
       <${Problem} error=${error} shown=${["first_name", "last_name", "email", "current_password"]} />
       ${message && html`<${Notice}><p role="status">${message}</p><//>`}
       <button class="primary" aria-busy=${busy}>Save</button>
@@ -98,7 +98,7 @@ function Deletion({ user }) {
     <form onSubmit=${run}>
       <input hidden autocomplete="username" value=${user.username} readonly />
       <${Field} label="Your password" name="current_password" type="password" autocomplete="current-password" wrong=${wrong.current_password}
-        hint=${site?.google_client_id ? "If you have none, sign in with Google again and leave this empty." : ""} />
+        hint=${site?.google_client_id ? "If you have no password, sign in with Google again and leave this empty." : ""} />
       <${Problem} error=${error} shown=${["current_password"]} />
       <button class="bad" aria-busy=${busy}>Delete my account</button>
     </form>`;

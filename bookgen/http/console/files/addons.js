@@ -21,7 +21,7 @@ export function usesLeft(addon, owned) {
   return uses.includes(UNLIMITED) ? UNLIMITED : uses.reduce((sum, one) => sum + one, 0);
 }
 
-/** The add-on `slug` and its uses left, if the account needs it. null: it needs none, or the data is not loaded yet. */
+/** The add-on `slug` and how many uses are left. null if the account needs no add-on, or the data is not loaded yet. */
 export function useNeeded(slug) {
   const session = useSignal(current);
   const billing = useSignal(settings)?.billing_enabled && session;
@@ -39,7 +39,7 @@ export const usesText = ({ addon, uses }) =>
 /** Whether a payment for an add-on is still being confirmed. */
 export const isAnyAwaited = (owned) => Boolean(owned) && [PRODUCTION, PICTURE_BOOKS].some((slug) => isAwaited(slug, usesLeft({ slug }, owned)));
 
-/** One button for each way to pay. The payment page leads back to this view. `uses`: those that are left. */
+/** One button for each way to pay. The payment page leads back to this view. `uses`: how many uses are left. */
 export function BuyAddon({ addon, uses, kind = "" }) {
   if (isAwaited(addon.slug, uses)) return html`<${Awaited} />`;
   const buy = (type) => async () => leave((await post("/auth/addons/checkout/", { addon: addon.slug, billing_type: type })).url, addon.slug, uses);

@@ -32,7 +32,7 @@ session.current.subscribe((now) => {
 
 export const remembered = (path) => known.get(path)?.data;
 
-/** Read data. Returns the same object as before while nothing has changed; `tag` identifies what was read. */
+/** Read data. `data` is the same object as before while nothing has changed; `tag` is the ETag of what was read. */
 export async function get(path, { wait = 0, signal: abort } = {}) {
   const before = known.get(path);
   const asker = knownTo;
@@ -62,11 +62,11 @@ export async function change(method, path, body, headers) {
 }
 
 export const post = (path, body) => change("POST", path, body);
-/** With the tag of what was read, it fails with CONFLICT if someone else has changed it since. */
+/** `tag`: the ETag of what was read. With it, the request fails with CONFLICT if someone else has changed that since. */
 export const patch = (path, body, tag) => change("PATCH", path, body, tag && { "If-Match": tag });
 export const remove = (path) => change("DELETE", path);
 
-/** A file: its name and its bytes. */
+/** Request a file with a POST. Returns its name and its bytes. */
 export async function file(path, body) {
   const reply = await send("POST", path, { body });
   const [, name] = /filename\*=UTF-8''([^;]+)/.exec(reply.headers.get("Content-Disposition") ?? "") ?? [];

@@ -38,7 +38,7 @@ export default function BookView({ rest: [id, part, ...rest] }) {
     <${Part} key=${`${name} ${book.id}`} load=${PARTS[name][1]} given=${View} />`;
 }
 
-/** The part shown if the address has none. A reader who watched the writing stays there when it ends. */
+/** The part of the book to show if the address names none. A reader who watches the writing stays there when it ends. */
 function useFirstPart(book) {
   const { current: shown } = useRef({});
   if (book && (shown.id !== book.id || shown.part !== "writing")) Object.assign(shown, { id: book.id, part: firstPart(book) });

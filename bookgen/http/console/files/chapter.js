@@ -78,7 +78,7 @@ function Reading({ book, chapter, status, reload, places }) {
         <a href="#/books/${book.id}/chapters/${chapter.id}/edit">Edit</a>
         ${!busy && html`<${Confirmed} kind="link" title="Rewrite this chapter?" yes="Rewrite" work=${again}
           text="The model writes a new text for this chapter. This may take a minute. The current text is saved to the history."
-          more=${html`<${Field} as="textarea" rows="3" maxlength="2000" dir="auto" label="What should change?" hint="If you leave it empty, the chapter is told in a new way." value=${instructions} onInput=${({ target }) => wish(target.value)} />`}>Rewrite chapter<//>`}
+          more=${html`<${Field} as="textarea" rows="3" maxlength="2000" dir="auto" label="What should change?" hint="If you leave this empty, the chapter is told in a new way." value=${instructions} onInput=${({ target }) => wish(target.value)} />`}>Rewrite chapter<//>`}
         <a href="#/books/${book.id}/chapters/${chapter.id}/pictures">Add a picture</a></p>
       <${ChapterNotes} book=${book} chapter=${chapter} reload=${reload} />`}`;
 }

@@ -33,7 +33,7 @@ function Side({ parts, mark }) {
 
 const shown = (list) => list.map(({ pieces }) => html`<p>${pieces}</p>`);
 
-/** The paragraphs of one text. `changed`: there is a difference in it, or text of the other side is missing there. */
+/** The paragraphs of one text. `changed`: the paragraph has a difference, or text of the other side is missing in it. */
 function paragraphs(parts, mark) {
   const all = [{ pieces: [], changed: false }];
   for (const { value, added, removed } of parts) {

@@ -24,7 +24,7 @@ export default function Covers({ book, reload, set }) {
     ${book.covers.length === 0
       ? html`<div class="cover-now"><${Cover} book=${book} large /></div><p>This is a placeholder. Generate covers and choose one.</p>`
       : html`
-        ${!book.covers.some((one) => one.is_selected) && html`<p>Choose the cover that the files get.</p>`}
+        ${!book.covers.some((one) => one.is_selected) && html`<p>Choose the cover for the files.</p>`}
         <ul class="plain covers">
           ${book.covers.map((cover, at) => html`
             <li key=${cover.id} class=${cover.is_selected ? "selected" : ""}>

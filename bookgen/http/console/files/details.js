@@ -34,7 +34,7 @@ export default function Details({ book, set }) {
   const duplicate = async () => {
     const copy = await post(`/books/${book.id}/duplicate/`);
     const title = `Copy of ${book.title}`;
-    // A title too long for an addition stays as it is.
+    // If the longer title would exceed the limit, the copy has the same title.
     if (title.length <= MAX_TITLE) await patch(`/books/${copy.id}/`, { title });
     spoken.set("You are now in the copy.");
     go(`#/books/${copy.id}/details`);

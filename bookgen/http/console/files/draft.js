@@ -29,7 +29,7 @@ export class Draft {
   /**
    * `read()` returns the service's text and its tag. `write(text, tag)` replaces that text and returns the saved one.
    * Both throw errors with a `status`; `write` throws 409 if the text has changed. `changed` is called whenever the
-   * draft looks different. `page` is the name of this editor; `isOpen(page)` tells whether another is still open.
+   * draft looks different. `page` is the id of this page load; `isOpen(page)` tells whether another one is still open.
    */
   constructor({ account, chapter, served, read, write, changed = () => {}, storage = localStorage, later = schedule, page = PAGE, isOpen = lives }) {
     Object.assign(this, { read, write, changed, storage, later, page, isOpen });
@@ -41,7 +41,7 @@ export class Draft {
     this.state = "saved"; // saved, local, saving, conflict, gone
     this.theirs = null; // the service's text in a conflict
     this.error = null;
-    this.others = []; // texts of other pages, or set aside: { key, text, at }
+    this.others = []; // texts of this chapter from other pages, or that were set aside: { key, text, at }
     this.timer = null;
     this.working = null;
   }
@@ -105,7 +105,7 @@ export class Draft {
     }
   }
 
-  /** Replace this text with another page's or one that was set aside. This text is set aside in turn. */
+  /** Replace the text with one of `others`. The replaced text is set aside if it is unsaved. */
   use(other) {
     if (this.dirty) this.#setAside(this.text);
     this.#drop(other);
@@ -185,7 +185,7 @@ export class Draft {
       this.storage.setItem(key, JSON.stringify(record));
       this.full = false;
     } catch {
-      this.full = true; // the storage of this device is full: only the service is left
+      this.full = true; // the storage of this device is full, so save to the service at once
       this.#plan(0);
     }
   }
@@ -197,7 +197,7 @@ export class Draft {
     this.others = [...this.others, { key, ...record }];
   }
 
-  /** Another page may have changed its text since it was read here; then its record is a different one. */
+  /** Remove a text from `others`, and its record unless the other page has changed the record since. */
   #drop(other) {
     const now = this.#records().find(({ key }) => key === other.key);
     if (now?.text === other.text) this.storage.removeItem(other.key);

@@ -49,7 +49,7 @@ function said({ state, error, full, dirty }) {
   return "Saved.";
 }
 
-/** Shown instead of a text that may be long, so it scrolls into view. */
+/** The question in a conflict. It replaces a text that may be long, so it takes the focus and scrolls into view. */
 function Conflict({ draft, language }) {
   const question = useRef();
   useLayoutEffect(() => question.current.focus(), []);

@@ -1,4 +1,4 @@
-// The facts of the story by chapter: what the chapters say, and what the author decides about it.
+// The facts of the story by chapter: what the chapters say, and the author's decision on each fact.
 
 import { patch } from "./api.js";
 import { count, inLanguage } from "./format.js";
@@ -26,9 +26,9 @@ export function Facts({ book }) {
   return html`
     <section class="facts">
       <h2>Facts</h2>
-      <p>What the chapters say about the story. Later chapters follow these facts, and checks report where two of them contradict each other. Correct one, or mark it as intended or wrong.</p>
+      <p>What the chapters say about the story. Later chapters follow these facts, and checks report where two of them contradict each other. You can correct a fact, or mark it as intended or wrong.</p>
       ${!facts && html`<${Waiting} error=${error} />`}
-      ${facts?.length === 0 && html`<p class="quiet">There are no facts yet. They are noted after each chapter.</p>`}
+      ${facts?.length === 0 && html`<p class="quiet">There are no facts yet. The model collects them from each chapter that it has written.</p>`}
       ${chapters.map((number) => {
         const own = facts.filter((fact) => fact.chapter_number === number);
         return html`

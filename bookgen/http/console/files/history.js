@@ -15,11 +15,11 @@ const REPLACED_BY = {
   restore: "before another version was restored",
   proofreading: "before proofreading",
   review: "before the editor's revision",
-  not_preferred: "the editor’s revision, to which the draft was preferred",
+  not_preferred: "a revision that was not used, because the draft was preferred",
   quality_gate: "the model’s text, before the quality check",
 };
 
-// A title and summary of the model that lost to the author's are kept without a text.
+// An entry of the model without words has only the title and summary that it proposed; the author's were kept instead.
 const named = (one) =>
   one.origin === "model" && one.word_count === 0 ? "the model’s title and summary" : `${REPLACED_BY[one.origin]} (${words(one.word_count)})`;
 

@@ -49,8 +49,8 @@ function say({ error }) {
 // A stranger who follows the link can confirm nothing: only the account's owner can sign in to it.
 function askToSignIn() {
   output.textContent = signIn.disabled
-    ? "Sign in to the account whose address changes. If you did not request this change, there is nothing to confirm: close this page."
-    : "This is not the account whose address changes. There is nothing to confirm for it.";
+    ? "Sign in to the account that requested the new e-mail address. If you did not request one, close this page."
+    : "You signed in to another account. Sign in to the account that requested the new e-mail address.";
   signIn.disabled = signIn.hidden = false;
   signIn.querySelector("input").focus();
 }
@@ -64,7 +64,7 @@ async function signedIn({ name, password }) {
   return null;
 }
 
-// A signed-in owner keeps password and tokens, and needs no password to confirm a change.
+/** The request headers of the account that is signed in here, if any. Such an owner needs no password to confirm. */
 async function holder() {
   if (!home) return {};
   const { current } = await import("./session.js");

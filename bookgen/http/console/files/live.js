@@ -7,7 +7,7 @@ const POLL_SECONDS = 15; // the shortest interval in the contract
 const HIDDEN_SECONDS = 120;
 const WAIT_SECONDS = 25;
 
-/** The data of a GET. `poll(data)`: whether to keep polling. `set` replaces the data by a value, or by what a function returns for it. */
+/** The data of a GET. `poll(data)`: whether to keep polling. `set` replaces the data, by a value or by a function of the old data. */
 export function useResource(path, poll = never) {
   const [state, show] = useState({ path, data: path ? remembered(path) : undefined, error: null });
   const wanted = useRef(path);
@@ -77,7 +77,7 @@ export function useStatus(bookId, active, heard) {
 
 async function follow(bookId, stop, tell) {
   const path = `/books/${bookId}/generation-status/`;
-  let waits = true; // the service supports long polling: it waits, or has news at once
+  let waits = true; // whether the service supports long polling, as far as known: it waits, or has news at once
   while (!stop.aborted) {
     let pause = POLL_SECONDS;
     try {

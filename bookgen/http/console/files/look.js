@@ -11,7 +11,7 @@ export const NUMBERS = {
   line_spacing: ["Line spacing", 1, 2, 0.05],
 };
 
-/** Numbers as numbers, and no empty values. */
+/** The settings to send: numbers as numbers, and no empty values. */
 export const wanted = (chosen) =>
   Object.fromEntries(Object.entries(chosen ?? {}).filter(([name, value]) => !(name in NUMBERS && value === "")).map(([name, value]) => [name, name in NUMBERS ? Number(value) : value]));
 

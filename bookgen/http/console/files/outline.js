@@ -220,7 +220,7 @@ function useEntries(book) {
 
 const served = ({ id, title, summary, target_word_count }) => ({ key: `c${id}`, id, title, summary, target_word_count });
 
-/** Apply an edit to the current chapters. `seen`: the chapters that the author had before them, listed or removed. */
+/** Apply an edit to the current chapters. `seen`: the ids of the chapters that the book had when the edit was made. */
 function merged({ entries, seen }, chapters) {
   const ids = new Set(chapters.map(({ id }) => id));
   // A chapter that the service no longer has is added as a new one, which is what its author wants.

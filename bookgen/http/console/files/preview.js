@@ -53,7 +53,7 @@ const Leaf = ({ page }) => html`<div>${useMemo(() => markup(page.html), [page])}
 const BATCH = 10; // pages per request
 const REST_MILLISECONDS = 150; // no page is requested while the slider is dragged
 
-/** The pages of the PDF with the chosen settings, at least those around page `at`. `data.pages` has holes. */
+/** The pages of the PDF with the chosen settings, at least those around page `at`. `data.pages` has only pages that are loaded. */
 function usePages(book, chosen, at) {
   const [state, show] = useState({ data: null, error: null });
   const asked = useRef(new Set());

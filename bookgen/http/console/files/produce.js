@@ -21,7 +21,7 @@ export function usePaysModels() {
   return site ? !site.billing_enabled || session?.account.is_staff === true : false;
 }
 
-/** The estimated time of a full run, and its cost if the reader pays it. What is unknown is left out. */
+/** The estimated time of a full run, and its cost if the reader pays it. Unknown values are left out. */
 export function Estimate({ book }) {
   const pays = usePaysModels();
   const parts = [book.estimated_seconds ? duration(book.estimated_seconds) : null];

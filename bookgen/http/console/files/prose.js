@@ -13,7 +13,7 @@ const markdownOfVerse = new Marked({ tokenizer: { code: none, list: none, lheadi
 
 /** The text of a chapter of `book`. `pictures` are placed where the files have them; those after the last block go to the end. */
 export function Prose(shown) {
-  return html`<${Blocks} key=${shown.text} ...${shown} />`; // a changed text is made anew: reused elements can change places
+  return html`<${Blocks} key=${shown.text} ...${shown} />`; // a changed text is rendered from scratch: reused elements can change places
 }
 
 function Blocks({ book, text, title = "", pictures = [] }) {
@@ -38,7 +38,7 @@ function isNeedless(all, at) {
   return all[at].type === "hr" && [all[at - 1]?.type, all[at + 1]?.type, all[at - 1]?.type === "hr" && "heading"].includes("heading");
 }
 
-/** Text with the one tag that is supported. */
+/** The text with its `<br>` tags as line breaks. No other tag is supported. */
 const broken = (text) => text.split(/<br\s*\/?>/i).map((part, at) => (at ? [html`<br />`, part] : part));
 
 const inside = ({ tokens = [] }) => tokens.map((one, at) => inline(tokens[at - 1]?.type === "html" ? withoutBreak(one) : one));

@@ -45,7 +45,7 @@ const size = (elements) => elements.reduce((sum, one) => sum + one.textContent.l
 /** The first line of a paragraph without Markdown's signs. */
 const plain = (text) => text.replace(/^[\s>#+-]+|[*_`~\\]/g, "").split("\n")[0];
 
-/** What `search` finds for the longest beginning of `start` that there is. */
+/** What `search` returns for the longest beginning of `start` that it finds; undefined if it finds none. */
 const found = (start, search) => NEEDLES.map((size) => start && search(start.slice(0, size))).find(Number.isInteger);
 
 const closest = (all, to) => all.toSorted((one, other) => Math.abs(one - to) - Math.abs(other - to))[0];
@@ -68,7 +68,7 @@ function firstBelow(heightTo, height, length) {
   return from;
 }
 
-/** What `use` makes of the heights of positions in the text, which are measured in a copy of the field. */
+/** What `use(heightTo)` returns. `heightTo(at)` measures in a copy of the field how many pixels down a position is. */
 function measured(area, use) {
   const [copy, end, before] = [document.createElement("div"), document.createElement("span"), document.createTextNode("")];
   copy.className = area.className;

@@ -40,7 +40,7 @@ function Login({ show }) {
   const site = useSignal(settings);
   const { run, busy, error } = useWork(async ({ target }) => {
     const { name, password, kept } = Object.fromEntries(new FormData(target));
-    // A username may contain an @, but one that is a valid address must be the account's own.
+    // A username may contain an @. If it looks like an e-mail address, it is the address of the same account.
     await enter(post("/auth/login/", { [/.@.+\../.test(name) ? "email" : "username"]: name, password }), kept === "on");
   });
   return html`
@@ -84,7 +84,7 @@ function Register() {
     </form>`;
 }
 
-/** Sends the link again that verifies an address. */
+/** A button that has the link that verifies an address sent again. */
 export function Resend({ email }) {
   const [message, say] = useState("");
   const { run, busy, error } = useWork(async () => say((await post(LETTERS.unverified.path, { email })).message));
@@ -95,7 +95,7 @@ export function Resend({ email }) {
 }
 
 const NO_MAIL = "This service cannot send e-mail. Ask its operator to set a new password for you.";
-// The letters that can be requested without a sign-in.
+// The e-mails that can be requested without a sign-in.
 const LETTERS = {
   forgot: { title: "Reset your password", path: "/auth/forgot-password/", send: "Send reset link", noMail: NO_MAIL },
   unverified: {
@@ -170,7 +170,7 @@ function NoPassword({ email }) {
 
 let granted = null; // the token in Google's redirect, until it is used
 
-// Through a redirect to Google's own page, so that none of its scripts run here.
+// Signs in through a redirect to Google's own page, so that none of Google's scripts run here.
 function Google({ client, kept = false }) {
   const leave = useWork(async () => {
     const state = crypto.getRandomValues(new Uint32Array(4)).join("");

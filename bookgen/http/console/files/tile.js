@@ -31,7 +31,7 @@ const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 /** The size of a title's letters on the cover, at which its longest word stays in one piece. */
 const size = (title) => Math.max(4, Math.min(title.length > 28 ? 9.2 : 12.5, ROOM / (LETTER * longest(title)))).toFixed(1);
 
-/** The same for the title below a cover, where it has all of the width. */
+/** The size of the letters of a title below a cover, where the title has the whole width. */
 export const captionSize = (title) => `min(1rem, ${(100 / (CAPTION_LETTER * longest(title))).toFixed(1)}cqi)`;
 
 function longest(title) {

@@ -109,7 +109,7 @@ export function FontWarning({ book }) {
   return html`<${Notice} kind="bad"><p>${plain(book.font_warning)}</p><//>`;
 }
 
-/** A labelled field. `as`: input, textarea or select. `wrong` is read out with it until the field is changed. */
+/** A labelled field. `as`: input, textarea or select. `wrong`: the error message, shown until the field is changed. */
 export function Field({ label, hint, wrong: refused, as = "input", children, class: kind = "", ...rest }) {
   const id = useId();
   const [mended, mend] = useState(null);
@@ -128,7 +128,7 @@ export function Check({ label, ...rest }) {
   return html`<label class="check"><input type="checkbox" ...${rest} /> <span>${label}</span></label>`;
 }
 
-/** Asks before something that cannot be undone. The focus moves in and comes back. */
+/** A modal dialog. The focus moves into the dialog, and back when it closes. */
 export function Dialog({ title, onClose, closable = true, children }) {
   const dialog = useRef();
   const id = useId();

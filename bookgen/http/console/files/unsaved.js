@@ -3,7 +3,7 @@
 import { useState } from "./hooks.js";
 import { current } from "./session.js";
 
-/** The stored input of the view `name`, or null, and a function that stores it. It survives reloads and other views. */
+/** The stored input of the view `name`, or null, and a function that stores it. The input survives reloads. */
 export function useUnsaved(name, book) {
   const place = `bookgen:${name}:${current.value.account.id}:${book.id}`;
   const [kept, show] = useState(() => JSON.parse(localStorage.getItem(place) ?? "null"));

@@ -7,7 +7,7 @@ const MARK = "\u1680"; // a space in Unicode, so that emphasis can begin after i
 const MAX_INDENT = 30; // spaces
 const TAB = 4; // spaces
 const EMS_A_SPACE = 0.4;
-const MAX_LINE_LETTERS = 120; // of a line alone; more is a paragraph of prose
+const MAX_LINE_LETTERS = 120; // a single line that is longer is a paragraph of prose
 const MAX_LETTERS_OF_LINES = 60; // a wide letter counts as two
 const WIDE = /[\u2e80-\u303e\u3041-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\u{20000}-\u{3ffff}]/gu;
 // Empty lines, scene breaks, and lines that begin with a sign of Markdown that counts in verse too.
@@ -33,7 +33,7 @@ export function Stanza({ tokens, show }) {
   const all = lines(tokens, show).filter(({ parts }) => parts.length > 0);
   const isProse = all.length === 1 && tokens.reduce((sum, { raw }) => sum + raw.length, 0) > MAX_LINE_LETTERS;
   if (isProse) return html`<p>${all[0].parts}</p>`;
-  // The breaks between the elements are for the text of the paragraph, by which readingplace.js finds it.
+  // The line breaks between the elements are part of the paragraph's text, by which readingplace.js finds it.
   return html`<p class="verse">${all.map(({ indent, parts }) => html`<span style=${indent > 0 && { marginInlineStart: `${indent * EMS_A_SPACE}em` }}>${parts}</span>${"\n"}`)}</p>`;
 }
 
