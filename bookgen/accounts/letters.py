@@ -22,7 +22,7 @@ LIFETIME = {
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """The text of a letter. `action`: what its link does; a notice has none."""
+    """The text of an e-mail. `action`: the label of its link; empty in a notice, which has no link."""
 
     subject: str
     opening: str
@@ -77,7 +77,8 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
     Notice.RECEIPT: _Wording(
         subject="Your receipt",
         opening="thank you. You paid for {bought} with this e-mail address.",
-        closing="Your purchase is in the account that has verified this address. If you have none, register with it.",
+        closing="Your purchase is in the account that has verified this address. If you have no account, register one "
+        "with this address.",
     ),
     Notice.PASSWORD_CHANGED: _Wording(
         subject="Your password was changed",
@@ -161,7 +162,10 @@ def compose(
     message_id: str,
     url: str = "",
 ) -> Letter:
-    """The letter of this kind. `home`: our address; `url`: its link; `details`: values for its placeholders."""
+    """Write the e-mail of this kind.
+
+    `home`: the service's URL. `url`: the e-mail's link, if it has one. `details`: values for placeholders in the text.
+    """
     wording = next((VARIANTS[what, key] for key in details if (what, key) in VARIANTS), WORDING[what])
     words = {
         "name": _greeted(username),
@@ -187,5 +191,5 @@ def compose(
 
 
 def _greeted(username: str) -> str:
-    """The greeting. A name that could carry a message is left out, since a stranger may choose name and address."""
+    """The name to greet: the username, or "reader" if a stranger could have hidden a message in such a name."""
     return username if re.fullmatch(r"[\w-]{1,40}", username) else "reader"
