@@ -51,7 +51,7 @@ class CostCaps:
         return "any amount" if cap is None else f"{cap / 1e6:.2f} {self.currency}"
 
     def sentence(self, refusal: Refusal, cost: int) -> str:
-        """The error message for a call that may cost `cost`."""
+        """The error message for a refused call. `cost`: the most that the call could have cost, in millionths."""
         bound = {"book": self.book, "account_day": self.account_day, "day": self.day}[refusal.cap] or 0
         said = f"The cost cap of {WHOSE[refusal.cap]} is reached: {refusal.spent / 1e6:.2f} of {bound / 1e6:.2f} "
         said += f"{self.currency} are spent"
@@ -112,7 +112,7 @@ class CostBudget:
         )
 
     async def release(self, call_id: UUID) -> None:
-        """Release the reservation. If the database is unavailable, the reservation counts until the end of its day."""
+        """Release the call's reservation. If the database is unavailable, it counts until the end of its day."""
         try:
             await reservations.release(self.db, call_id)
         except Unavailable as outage:

@@ -1,4 +1,4 @@
-"""Credits: granted in lots, spent on books, taken back when their purchase is refunded.
+"""Credits: granted in lots (one per purchase or gift), spent on books, taken back when the purchase is refunded.
 
 Each function changes lot, balance and ledger together, in the caller's transaction and under
 `subscriptions.lock`.

@@ -36,7 +36,7 @@ class Offer:
 
     @property
     def tag(self) -> str:
-        """The tag written on the price, which identifies subscriptions to an older price too."""
+        """The tag that we write on the price. It also identifies subscriptions whose price has changed since."""
         return f"{self.kind}:{self.slug}:{self.billing}"
 
 

@@ -9,7 +9,10 @@ from bookgen.errors import InvalidInput
 
 
 def checked_url(field: str, url: str | None, default: str, origins: Collection[str]) -> str:
-    """`url` if its origin is one of `origins`, so that our pages never redirect to a foreign site."""
+    """`url`, or `default` if it is None. Raises InvalidInput, about `field`, unless its origin is one of `origins`.
+
+    So our pages never redirect to a foreign site.
+    """
     if url is None:
         return default
     try:

@@ -57,7 +57,7 @@ class Artwork:
             order = await self._order(account_id, book, before)
             made = await self._maker.covers(order, copy, range(len(before), len(before) + count), style, prompt)
             written = [await self._written(each) for each in made]
-            async with db.acquire() as connection, held.bringing(connection, len(made)):
+            async with db.acquire() as connection, held.storing(connection, len(made)):
                 await held.consume(connection, len(made))  # before all other locks, in the lock order of `editing`
                 must_exist(await books.lock(connection, account_id, book_id))
                 kept = [await _keep_cover(connection, book_id, each, style, prompt) for each in written]
@@ -145,7 +145,7 @@ class Artwork:
             made = await self._maker.illustration(order, chapter, variant, prompt)
             picture, new = made.picture, await self._files.keep(db, made.picture.data)
             size = {"width": picture.width, "height": picture.height}
-            async with db.acquire() as connection, held.bringing(connection, 1):
+            async with db.acquire() as connection, held.storing(connection, 1):
                 await held.consume(connection, 1)
                 must_exist(await chapters.lock(connection, account_id, chapter_id))
                 kept = await illustrations.add(
