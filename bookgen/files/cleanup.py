@@ -14,7 +14,7 @@ from bookgen.files.keeping import Files
 from bookgen.store import covers, exports, stored_files
 
 EVERY_SECONDS = 60.0
-COVERS_EVERY = 60  # rounds, because it reads all covers
+COVERS_EVERY = 60  # old covers are deleted in every 60th round only, because this reads all covers
 MAX_BATCHES = 200  # per round, so that one kind of row does not keep the others waiting
 
 log = structlog.get_logger(__name__)

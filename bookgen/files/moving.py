@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class Move:
-    """The progress of a move: moved `files` and `bytes` of how many.
+    """The progress of a move: `files` of `of_files` files, and `bytes` of `of_bytes` bytes, have been moved.
 
     `missing`: the files of pictures that can't be moved, because they are missing or damaged.
     """

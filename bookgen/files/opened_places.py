@@ -1,4 +1,4 @@
-"""Open the places of files by the addresses in their rows."""
+"""Opens the folders and buckets of stored files, by the addresses in the files' rows."""
 
 from __future__ import annotations
 
