@@ -31,7 +31,7 @@ PICTURE_BYTES = 1_000_000  # of a painted picture with its thumbnail; few are la
 
 @dataclass(frozen=True, slots=True)
 class WrittenCover:
-    """A cover whose files are written, and whose rows are not yet."""
+    """A cover whose files are stored, before its rows are."""
 
     made: MadeCover
     picture: NewFile
@@ -48,7 +48,10 @@ class Artwork:
     async def generate_covers(
         self, account_id: int, book_id: int, *, count: int, style: str, prompt: str
     ) -> list[Cover]:
-        """Make up to `count` new cover variants. Failed ones return their allowance if at least one succeeds."""
+        """Make `count` new covers. Returns those that succeeded; only these use the allowance of images.
+
+        `style` and `prompt`: the user's wishes. Raises the first failure if all fail.
+        """
         db = self._database.http
         book = await self._book(account_id, book_id)
         await self._require_room(account_id, count)
@@ -83,7 +86,7 @@ class Artwork:
         try:
             order = await self._order(account_id, book, before, run_id, halt)
             (made,) = await self._maker.covers(order, await self._copy(book), [len(before)], "", "")
-            # Retried here: what called this would have the cover painted and paid for once more.
+            # Retried here, because a retry of the whole call would have the cover painted and paid for again.
             written = await through_outages(lambda: self._written(made))
         except BaseException:
             await held.give_back(db)
@@ -109,8 +112,10 @@ class Artwork:
         run_id: UUID | None = None,
         halt: Halt | None = None,
     ) -> PictureOrder:
-        """An order for covers, `before` being those that the book has. A written book that gets a drawn cover is
-        shown to the text model, which may choose the design. Raises CallsHalted."""
+        """An order for covers. `before`: the covers that the book has already.
+
+        If no image model paints it, the text model proposes a design, once a prose book has text. Raises CallsHalted.
+        """
         material = Material(book, *await texts.chapters(self._database.http, book.id))
         order = PictureOrder(
             account_id, book, COVER, sheet=await self._sheet(book), run_id=run_id, halt=halt, material=material

@@ -30,7 +30,7 @@ async def render_job(
     *,
     marks: bool,
 ) -> Job:
-    """The job for a file of the book's `written` chapters. `marks`: whether the file names its origin."""
+    """The job for a file of this `kind` with the book's `written` chapters. `marks`: whether it names its origin."""
     author = book.author_name or await accounts.author_name(db, book.account_id)
     selected = await covers.selected(db, book.id)
     cover = await _picture(db, files, selected) if settings.include_cover or settings.cover_wrap else None
@@ -41,7 +41,7 @@ async def render_job(
 
 
 async def _source(db: DB, book: Book, written: Sequence[Chapter], settings: ExportSettings) -> SourceType | None:
-    """The origin that the file's metadata names: of its words and of the pictures in it."""
+    """The origin of the file's words and pictures, for its metadata; None as in `source_of`."""
     words = await words_of(db, book.account_id, book.id, written)
     has_cover = settings.include_cover or settings.cover_wrap
     shown = [
