@@ -1,4 +1,4 @@
-"""Deleting an account with everything in it: its payments, its books, itself."""
+"""Deleting an account: first its subscriptions, then its books, then the account itself."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Keyring:
             except Exception:
                 log.exception(
                     "signing_keys_not_read",
-                    to_do="It is tried again in 5 seconds. If this repeats, report the traceback as a bug.",
+                    to_do="The keys are read again in 5 seconds. If this repeats, report the traceback as a bug.",
                 )
 
     def _keys(self, sealed: list[SealedKey]) -> tuple[bytes, tuple[bytes, ...]]:

@@ -61,7 +61,7 @@ class Mailing:
             except Exception:
                 log.exception(
                     "mail_not_read",
-                    to_do="It is tried again in 5 seconds. If this repeats, report the traceback as a bug.",
+                    to_do="The e-mails are read again in 5 seconds. If this repeats, report the traceback as a bug.",
                 )
             await self._wait()
 
@@ -93,7 +93,8 @@ class Mailing:
             log.exception(
                 "mail_failed",
                 mail_id=mail.id,
-                to_do="It is tried again. If this repeats while the database answers, report the traceback as a bug.",
+                to_do="The e-mail is sent again later. If this repeats while the database answers, report the "
+                "traceback as a bug.",
             )
             self._fails(MailFault.OTHER)
             await self._postpone(mail, error)

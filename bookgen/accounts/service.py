@@ -159,7 +159,7 @@ class Accounts:
         return account, None if self._verification_mandatory else self._tokens.pair(account.id)
 
     async def attempt(self, *, email: str | None, username: str | None, caller: Caller) -> Attempt:
-        """Find the account whose password is to be checked, by e-mail address or else by username."""
+        """Find the account whose password is to be checked: by `email`, or, if that is None, by `username`."""
         began = self._tokens.now()
         if email is not None:
             return Attempt(began, await accounts.candidate_by_email(self._db, email.strip(), caller.origin))
@@ -247,7 +247,7 @@ class Accounts:
         return account
 
     async def _known(self, person: GooglePerson, holder: int | None) -> Account | None:
-        """The person's account: the one linked to the Google id, otherwise the one with the address, linked now.
+        """The account linked to the person's Google id, otherwise the account with their address, which is then linked.
 
         Linking removes the password and the tokens of whoever set up the account before, unless that is the `holder`.
         """

@@ -56,7 +56,7 @@ def context_tokens(config: Config, model: TextModel) -> int:
 def build_caps(config: Config, model: TextModel, *, alone: bool = False) -> CostCaps:
     """The configured cost caps. If anyone can register and billing is off, unset daily caps get defaults.
 
-    `alone`: only the operator uses the service, so they do not.
+    `alone`: only the operator uses the service, so unset caps stay unset.
     """
     book, account_day, day = config.book_cost_cap, config.account_daily_cost_cap, config.daily_cost_cap
     caps = CostCaps(_micros(book), _micros(account_day), _micros(day), prices().currency)

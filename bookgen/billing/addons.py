@@ -45,7 +45,7 @@ async def require(db: DB, quota: Quota, standing: Standing, slug: str) -> OwnedA
 
 
 async def hold_use(connection: DB, quota: Quota, standing: Standing, slug: str, run_id: UUID, book_id: int) -> None:
-    """Hold a use for a run, in the transaction that accepts the run. Idempotent per run."""
+    """Reserve a use for a run, in the transaction that accepts the run. Idempotent per run."""
     if _included(standing):
         return
     await subscriptions.lock(connection, standing.account_id)

@@ -41,7 +41,10 @@ class HostedCheckout:
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """The plan was changed without a checkout page. `begins_at`: when a scheduled change takes effect; None: it has."""
+    """The plan was changed without a checkout page.
+
+    `begins_at`: when a scheduled change takes effect; None if the change is already in effect.
+    """
 
     redirect_url: str
     begins_at: datetime | None = None

@@ -22,8 +22,12 @@ from bookgen.store.reservations import Refusal
 log = structlog.get_logger(__name__)
 
 Price = Callable[[str, Usage], int | None]
-WHOSE = {"book": "this book", "account_day": "this account's day", "day": "this server's day"}
-metrics.start_at_zero(metrics.COST_CAPS_REACHED, WHOSE)
+REACHED = {
+    "book": "The cost cap of this book",
+    "account_day": "Today's cost cap of this account",
+    "day": "Today's cost cap of this server",
+}
+metrics.start_at_zero(metrics.COST_CAPS_REACHED, REACHED)
 # In millionths: the daily caps of an account and of the server where anyone can register and nobody pays.
 STRANGERS_ACCOUNT_DAY = 5_000_000
 STRANGERS_DAY = 50_000_000
@@ -53,7 +57,7 @@ class CostCaps:
     def sentence(self, refusal: Refusal, cost: int) -> str:
         """The error message for a refused call. `cost`: the most that the call could have cost, in millionths."""
         bound = {"book": self.book, "account_day": self.account_day, "day": self.day}[refusal.cap] or 0
-        said = f"The cost cap of {WHOSE[refusal.cap]} is reached: {refusal.spent / 1e6:.2f} of {bound / 1e6:.2f} "
+        said = f"{REACHED[refusal.cap]} is reached: {refusal.spent / 1e6:.2f} of {bound / 1e6:.2f} "
         said += f"{self.currency} are spent"
         if refusal.reserved:
             said += f", {refusal.reserved / 1e6:.2f} are reserved for calls in progress"

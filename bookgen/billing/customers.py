@@ -1,4 +1,4 @@
-"""The customer of the payment processor that belongs to an account."""
+"""The customer that represents an account at the payment processor."""
 
 from __future__ import annotations
 

@@ -39,7 +39,10 @@ async def account_for(connection: Connection, email: str) -> tuple[int | None, b
 
 
 async def tell(connection: Connection, email: str, account_id: int | None, bought: str, *, new: bool) -> None:
-    """Mail the buyer a receipt and, if the address is not verified, a sign-in link that verifies it."""
+    """Mail the buyer a receipt and, if the address is not verified, a sign-in link that verifies it.
+
+    `account_id`, `new`: from `account_for`. `bought`: what was bought, in words.
+    """
     if new or account_id is None:
         await mails.enqueue(connection, LinkPurpose.MAGIC_LOGIN, email, bought=bought)
     if not new:

@@ -40,7 +40,8 @@ class NightlyReconcile:
             except Exception:
                 log.exception(
                     "payments_not_reconciled",
-                    to_do="It is tried again within about three hours. If this repeats, report the traceback as a bug.",
+                    to_do="Payments are reconciled again within about three hours. If this repeats, report the "
+                    "traceback as a bug.",
                 )
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 

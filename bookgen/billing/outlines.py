@@ -9,7 +9,7 @@ from bookgen.store import usage
 from bookgen.store.database import DB
 
 FREE_OF_A_BOOK = 3
-MIN_BOOKS = 5  # drafts are free, and some are thrown away
+MIN_BOOKS = 5  # outlines are free for at least so many books a period, since some drafts are thrown away
 
 
 async def is_free(db: DB, standing: Standing, made: int, *, in_flight: int = 0) -> bool:

@@ -111,7 +111,7 @@ class SubscriptionSchedule:
 class ProcessorSubscription:
     """A subscription. `tag`: kind, slug and interval of its offer in our catalogue.
 
-    `past_due_since`: since when it is unpaid; this does not depend on when we learn of it. `keep_as`: the tag of an
+    `past_due_since`: since when it is unpaid, whenever we learn of that. `keep_as`: the tag of an
     upgrade that undoes a pending cancellation once it is paid.
     """
 
@@ -296,7 +296,7 @@ def invoice(found: Object) -> Invoice:
 
 
 def reference(value: Any) -> str | None:
-    """The id of an object that the processor sends either as an id or expanded."""
+    """The id of an object that the processor sends either as an id or in full; None if it sends none."""
     found: str | None = value["id"] if isinstance(value, Mapping) else value
     return found
 

@@ -1,4 +1,4 @@
-"""The catalogue: our plans, add-ons and packages as products and prices at the processor, found by our names."""
+"""The catalogue: our plans, add-ons and packages as products and prices at the processor, found by our lookup keys."""
 
 from __future__ import annotations
 

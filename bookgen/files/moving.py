@@ -41,10 +41,10 @@ class Move:
 
 
 class Mover:
-    """Moves files to the place `target`, or into their rows if it is None."""
+    """Moves files to the place `target`, or into the database if it is None."""
 
     def __init__(self, db: asyncpg.Pool, files: Files, target: str | None, report: Callable[[Move], None]) -> None:
-        """`report` is called after each file."""
+        """`report` is called with the progress after each file."""
         self._db, self._files, self._target, self._report = db, files, target, report
 
     async def run(self) -> Move:

@@ -85,7 +85,7 @@ class BackupSchedule:
             except Exception:
                 log.exception(
                     "backup_not_begun",
-                    to_do="It is tried again in a minute. If this repeats, report the traceback as a bug.",
+                    to_do="The backup is tried again in a minute. If this repeats, report the traceback as a bug.",
                 )
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -158,7 +158,7 @@ class BackupSchedule:
             "backup_failed",
             folder=str(self._plan.folder),
             reason=reason,
-            to_do="Remove the cause that `reason` names. It is tried again within 15 minutes.",
+            to_do="Remove the cause that `reason` names. The backup is tried again within 15 minutes.",
         )
 
 

@@ -152,7 +152,8 @@ async def save_chapter(
 ) -> SavedChapter:
     """Change fields of the chapter. An overwritten text becomes a revision. A blank text counts as no text.
 
-    `writer`: the model that wrote the new text, if known. `words`: its word count, if the caller has counted.
+    `origin`: what made the change. `writer`: the model that wrote the new text, if known. `words`: the number of
+    words of the new text, if the caller has counted them.
 
     Raises NotFound; Conflict if the chapter has changed since it was `read`; PlanUpgradeRequired if its new target
     makes the book too long, or if its text exceeds the plan's storage.

@@ -1,4 +1,4 @@
-"""Makes covers and illustrations: painted by an image model or drawn here. Records their cost."""
+"""Makes covers and illustrations: painted by an image model, or drawn here by bookgen's own code. Records the cost."""
 
 from __future__ import annotations
 

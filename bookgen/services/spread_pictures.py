@@ -1,6 +1,6 @@
 """Makes the pictures of children's books, one per spread (two facing pages), and their character sheets.
 
-An image model paints them, or they are drawn here. Either way a worker process re-encodes them.
+An image model paints them, or bookgen's own code draws them here. Either way a worker process re-encodes them.
 """
 
 from __future__ import annotations
