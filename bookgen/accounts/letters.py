@@ -37,7 +37,8 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
         action="Verify my address",
         closing=(
             "This link works once and expires in 3 days. Your password stays. Unless you are signed in when you follow "
-            "the link, it signs out all devices. If you did not create an account with this address, do not follow it."
+            "the link, it signs out all devices. If you did not create an account with this address, do not follow the "
+            "link."
         ),
     ),
     LinkPurpose.RESET_PASSWORD: _Wording(
@@ -60,8 +61,8 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
         opening="we received a request to change the e-mail address of your account.",
         action="Keep my current address",
         closing=(
-            "This link works once and expires in 7 days. It undoes the change, even after it took effect, and signs "
-            "out all devices. If you requested the change, ignore this e-mail."
+            "This link works once and expires in 7 days. It undoes the change, even if the change has taken "
+            "effect, and signs out all devices. If you requested the change, ignore this e-mail."
         ),
     ),
     LinkPurpose.APPROVE_EMAIL: _Wording(
@@ -70,8 +71,8 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
         action="Approve the change",
         closing=(
             "This link works once, expires in 3 days and asks you to sign in. The address changes once you have also "
-            "followed the link that we sent to the new address. If you did not request the change, do not follow it: "
-            "someone else is signed in to your account. Set a new password, which signs out all devices."
+            "followed the link that we sent to the new address. If you did not request the change, do not follow this "
+            "link: someone else is signed in to your account. Set a new password, which signs out all devices."
         ),
     ),
     Notice.RECEIPT: _Wording(
@@ -125,7 +126,7 @@ VARIANTS: dict[tuple[LinkPurpose | Notice, str], _Wording] = {
         opening=(
             "the Google account with this e-mail address was linked to your account and can now sign in to it. The "
             "password was removed and all other devices were signed out, in case someone else had set up the account. "
-            "To sign in by password again, request a new one."
+            "To sign in by password again, request a new password."
         ),
     ),
 }

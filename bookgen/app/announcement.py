@@ -7,8 +7,8 @@ from bookgen.providers.text import TextModel
 from bookgen.settings import Config
 
 ROLES = {
-    ProcessRole.WEB: "web: other processes write the books",
-    ProcessRole.ACTORS: "actors: other processes serve requests",
+    ProcessRole.WEB: "web: serves requests; other processes write books",
+    ProcessRole.ACTORS: "actors: writes books; other processes serve requests",
     ProcessRole.BOTH: "both: serves requests and writes books",
 }
 

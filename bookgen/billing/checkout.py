@@ -94,7 +94,8 @@ class Payments:
         if plan.slug == FREE:
             raise InvalidInput(
                 plan=[
-                    "The free plan is not for sale. To return to it, cancel yours (POST /auth/subscriptions/portal/)."
+                    "The free plan is not for sale. To return to it, cancel your subscription (POST "
+                    "/auth/subscriptions/portal/)."
                 ]
             )
         present = await subscriptions.find(self._db, account_id)
@@ -172,7 +173,9 @@ class Payments:
         others = await payments.open_pages(self._db, account_id, offer.kind, offer.slug)
         if max(others, default=checkout_id) > checkout_id:
             await gateway.expire_session(session_id)
-            raise Conflict("Another checkout for this was opened at the same time. Use that one, or repeat this call.")
+            raise Conflict(
+                "Another checkout page for this was opened at the same time. Use that page, or repeat this call."
+            )
         for other in filter(None, (others[each] for each in others if each != checkout_id)):
             if not await gateway.expire_session(other) and await self._was_paid(other):
                 await gateway.expire_session(session_id)

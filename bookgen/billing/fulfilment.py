@@ -141,7 +141,7 @@ class Fulfilment:
                 if event_id and not outcome.customer:
                     await payment_events.mark_applied(connection, event_id, outcome.said)
                 return outcome
-        raise Unavailable("Too many events of this payment arrived at once. Send this one again.")
+        raise Unavailable("Too many events of this payment arrived at once. Send this event again.")
 
     # --- one payment: credits, uses of an add-on ----------------------------------------------------
 
@@ -159,7 +159,9 @@ class Fulfilment:
                 offered=checkout.amount_cents,
                 to_do="Nothing was delivered. Look at the payment in the Stripe dashboard, and refund it.",
             )
-            return Outcome(f"paid {session.amount} {session.currency}, offered {checkout.amount_cents} {CURRENCY}")
+            return Outcome(
+                f"paid {session.amount} cents ({session.currency}), offered {checkout.amount_cents} cents ({CURRENCY})"
+            )
         account_id = await self._buyer(connection, checkout, session)
         status = "refunded" if _credits_refunded(1, session) else "paid"
         if account_id is None:

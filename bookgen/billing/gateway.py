@@ -333,7 +333,8 @@ def _read_one_by_one(listed: Iterable[processor.Object]) -> Iterator[ProcessorSu
                 "subscription_unreadable",
                 subscription_id=each.get("id"),
                 status=each.get("status"),
-                to_do="If bookgen sold this subscription, report the traceback as a bug. Its changes wait until then.",
+                to_do="If bookgen sold this subscription, report the traceback as a bug. Until it is fixed, changes of "
+                "the subscription are not applied.",
             )
             if processor.names_ours(each):
                 raise Unreadable from error

@@ -21,7 +21,7 @@ def checked_url(field: str, url: str | None, default: str, origins: Collection[s
         origin = ""
     # Browsers treat a backslash as a slash; urlsplit does not.
     if origin not in origins or "\\" in url or any(ord(character) < 33 for character in url):
-        raise InvalidInput(**{field: ["Must be an address of this service, or of an origin that its operator allows."]})
+        raise InvalidInput(**{field: ["The URL must belong to this service or to an origin that its operator allows."]})
     return url
 
 

@@ -25,7 +25,7 @@ UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, OS
 
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")  # an escaped NUL in a string, without an escaped backslash before it
 
-RECONCILE = "Apply the change in another way: bookgen payments reconcile --mend"
+RECONCILE = "To apply the change without the event, run: bookgen payments reconcile --mend"
 
 
 class UnreadableEvent(BookgenError):

@@ -59,7 +59,9 @@ MAX_PLAN_SCENES = MAX_PLAN_ENTRIES = 50  # of a chapter's plan
 DEFAULT_CHAPTERS, WORDS_A_CHAPTER = 10, 50
 BOOK_CHANGED = "The book has changed since you read it. Read it again (GET /books/{id}/), then send your change."
 CHANGED = "The chapter has changed since you read it. Read it again (GET /chapters/{id}/), then send your change."
-ONLY_CHILDRENS = "Only children's books have this field. Leave it out, or create one with POST /books/childrens/."
+ONLY_CHILDRENS = (
+    "Only children's books have this field. Leave it out, or create a children's book (POST /books/childrens/)."
+)
 _OF_CHILDRENS = frozenset(("theme", "characters"))
 
 
