@@ -205,8 +205,8 @@ class Accounts:
     async def _sign_in(self, account: Account, caller: Caller, began: float, way: str) -> SignedIn:
         """Sign in and record it. `way`: how, such as "Google".
 
-        `began`: before the account was read. The tokens count as issued then, so that ending all tokens in the meantime
-        ends these too.
+        `began`: a time before the account was read. The tokens count as issued then, so that ending all tokens in the
+        meantime ends these too.
         """
         if account.blocked:
             raise PermissionDenied("This account is blocked. Contact the operator of this service.")

@@ -35,12 +35,12 @@ class Caller:
 
     @property
     def network(self) -> str | None:
-        """The address, or an IPv6 caller's /64 (one household); None for loopback."""
+        """The IPv4 address, or the /64 network of an IPv6 address (one household); None for loopback."""
         return self._network(32, 64)
 
     @property
     def surroundings(self) -> str | None:
-        """The /24 of the address, or an IPv6 caller's /48; None for loopback."""
+        """The /24 network of the IPv4 address, or the /48 network of an IPv6 address; None for loopback."""
         return self._network(24, 48)
 
     def _network(self, prefix_of_4: int, prefix_of_6: int) -> str | None:

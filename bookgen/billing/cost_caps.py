@@ -72,7 +72,10 @@ async def once(operation: Callable[[], Awaitable[Any]]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What calls are for. Without an account no account cap applies, and without a book no book cap."""
+    """What model calls are for: a stage of the work, an account, a book and a chapter.
+
+    Without an account, no account cap applies; without a book, no book cap.
+    """
 
     stage: str
     account_id: int | None = None

@@ -111,8 +111,8 @@ class SubscriptionSchedule:
 class ProcessorSubscription:
     """A subscription. `tag`: kind, slug and interval of its offer in our catalogue.
 
-    `past_due_since`: since when it is unpaid, whenever we learn of that. `keep_as`: the tag of an
-    upgrade that undoes a pending cancellation once it is paid.
+    `past_due_since`: since when it is unpaid, whenever we learn of that. `keep_as`: the tag of an upgrade that undoes a
+    pending cancellation once it is paid.
     """
 
     id: str
@@ -197,7 +197,7 @@ def is_disputed(disputes: Sequence[Object]) -> bool:
 
 
 def refunded_cents(refunds: Sequence[Object]) -> int:
-    """The refunded cents of a payment."""
+    """The refunded cents of a payment. Refunds that failed do not count."""
     return sum(each["amount"] for each in refunds if each["status"] not in FAILED_REFUNDS)
 
 

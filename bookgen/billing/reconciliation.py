@@ -102,7 +102,7 @@ class Reconciliation:
                 yield line
 
     async def _reconcile(self, name: str, side: Side, *, mend: bool) -> AsyncIterator[str]:
-        """Yield the differences of one object. An object that cannot be read or applied does not stop the others."""
+        """Yield the differences of the object `name`. One that cannot be read or applied does not stop the others."""
         try:
             changes = await self._compare(name, side.read, side.facts)
             for change in changes:

@@ -1,4 +1,4 @@
-"""Makes covers and illustrations: painted by an image model, or drawn here by bookgen's own code. Records the cost."""
+"""Makes covers and illustrations: painted by an image model, or drawn by bookgen's own code. Records the cost."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class PictureOrder:
 
 @dataclass(frozen=True, slots=True)
 class MadeCover:
-    """A cover as it is stored, and its design if it was drawn here."""
+    """A cover as it is stored, and its design if bookgen drew it."""
 
     picture: Picture
     thumbnail: Picture
@@ -98,7 +98,7 @@ class MadeCover:
 
 @dataclass(frozen=True, slots=True)
 class MadePicture:
-    """A picture as it is stored. `shows`: a description, if the picture was drawn here."""
+    """A picture as it is stored. `shows`: a description, if bookgen drew the picture."""
 
     picture: Picture
     source: SourceType
@@ -106,7 +106,7 @@ class MadePicture:
 
 
 class PictureMaker:
-    """Makes pictures. If `images` is None, everything is drawn here. Costs are recorded however the work ends."""
+    """Makes pictures. If `images` is None, bookgen draws them. The costs are recorded even if the work fails."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class PictureMaker:
 
     @property
     def draws(self) -> bool:
-        """Whether pictures are drawn here."""
+        """Whether bookgen draws the pictures, since there is no image model."""
         return self._images is None
 
     async def _drawn_cover(

@@ -68,7 +68,7 @@ async def _pictures(db: DB, files: Files, book_id: int) -> list[PlacedPicture]:
 
 
 def _design(cover: Cover | None) -> CoverDesign | None:
-    """The cover's design, or None if it was not drawn here."""
+    """The design of a cover that bookgen drew; None if an image model painted the cover, or there is none."""
     told = cover and cover.design
     if not told:
         return None

@@ -66,7 +66,7 @@ def revised_chapters(
 
 
 def _match(existing: Sequence[Chapter], entry: Mapping[str, Any]) -> Chapter | None:
-    """The chapter that an entry refers to, by id or otherwise by number."""
+    """The chapter that an entry refers to, by id or otherwise by number; None: there is no such chapter."""
     by_id = next((chapter for chapter in existing if chapter.id == entry.get("id")), None)
     return by_id or next((c for c in existing if c.chapter_number == entry.get("chapter_number")), None)
 

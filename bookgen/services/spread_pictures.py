@@ -1,6 +1,6 @@
 """Makes the pictures of children's books, one per spread (two facing pages), and their character sheets.
 
-An image model paints them, or bookgen's own code draws them here. Either way a worker process re-encodes them.
+An image model paints them, or bookgen's own code draws them. Either way a worker process re-encodes them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ UNUSABLE = "The image provider did not return a usable picture."
 
 
 class Painter:
-    """Paints with the image model `images`, or draws everything here if it is None.
+    """Paints with the image model `images`; if it is None, bookgen draws the pictures.
 
     Every failure is an UpstreamAIError; its `spent` are the calls that cost money. After a cancellation,
     `spent_before(error)` returns them.
