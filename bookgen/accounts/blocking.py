@@ -1,4 +1,4 @@
-"""The rights of accounts, cached for a few seconds."""
+"""The rights of accounts (blocked, staff, valid tokens), cached for a few seconds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bookgen.store.database import DB
 REMEMBERED_SECONDS = 5.0
 REMEMBERED_ACCOUNTS = 50_000
 RENEWED_SECONDS = 60.0  # after the last call: many poll less often than every REMEMBERED_SECONDS
-MAX_READS = 500  # in one statement
+MAX_READS = 500  # accounts read in one statement
 LOOK_EVERY_SECONDS = 2.0
 LOOK_BACK = timedelta(minutes=2)
 
@@ -38,9 +38,9 @@ class RememberedRights:
 class RightsCache:
     """Caches the rights of accounts that called lately, for at most REMEMBERED_SECONDS.
 
-    The operator's command that blocks an account is another process. `watch` finds the block, and any runs that the
-    account still has. It also refreshes the rights of active callers before they expire, hundreds in one statement, so
-    that a polling caller causes no queries.
+    The operator's command that blocks an account runs in another process. `watch` reads new blocks from the database,
+    and has the runs of blocked accounts ended. It also refreshes the rights of active callers before they expire,
+    hundreds in one statement, so that a polling caller causes no queries.
     """
 
     def __init__(self, db: DB, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -53,7 +53,7 @@ class RightsCache:
         return self.known(account_id) or await self._look_up(account_id)
 
     def known(self, account_id: int) -> Rights | None:
-        """The cached rights unless they have expired."""
+        """The cached rights; None if there are none or they have expired. Records that the account has called."""
         known, now = self._known.get(account_id), self._clock()
         if known is None or known.until <= now:
             return None
@@ -65,7 +65,10 @@ class RightsCache:
         self._forgotten += 1
 
     async def watch(self, on_blocked: Callable[[int], Awaitable[None]]) -> None:
-        """Look for blocked accounts and refresh the cache, until cancelled. No failure ends it."""
+        """Look for blocked accounts and refresh the cache, until cancelled. No failure ends it.
+
+        `on_blocked` is called with the id of each blocked account that has active runs.
+        """
         while True:
             try:
                 await self.look(on_blocked)
@@ -75,19 +78,19 @@ class RightsCache:
             except Exception:
                 log.exception(
                     "blocked_accounts_not_read",
-                    to_do="It is tried again in 2 seconds. If this repeats, report the traceback as a bug.",
+                    to_do="The accounts are read again in 2 seconds. If this repeats, report the traceback as a bug.",
                 )
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
     async def look(self, on_blocked: Callable[[int], Awaitable[None]]) -> None:
-        """Apply recent blocks, and report blocked accounts that have active runs."""
+        """Drop recently blocked accounts from the cache. Call `on_blocked` for blocked accounts with active runs."""
         for account_id in await accounts.blocked_within(self._db, LOOK_BACK):
             self.forget(account_id)
         for account_id in await accounts.blocked_with_runs(self._db):
             await on_blocked(account_id)
 
     async def renew(self) -> None:
-        """Refresh rights that expire soon, of accounts that called within RENEWED_SECONDS."""
+        """Refresh the rights that expire soon, if their account has called in the last RENEWED_SECONDS."""
         now = self._clock()
         old = [
             (account_id, known)

@@ -1,4 +1,4 @@
-"""Deleting an account with everything in it: its payments, its books, itself."""
+"""Deleting an account: first its subscriptions, then its books, then the account itself."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from bookgen.store import leaving
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """The parts needed to delete an account, for the API and the operator's command."""
+    """Deletes accounts, for the API and the operator's command."""
 
     db: asyncpg.Pool
     payments: Payments
-    delete_books: Callable[[int], Awaitable[None]]  # with their runs and calls in flight
+    delete_books: Callable[[int], Awaitable[None]]  # deletes the account's books, and ends their runs and model calls
     rights: RightsCache
 
     async def delete(self, account_id: int) -> None:
-        """Delete the account. Can be repeated after a failure."""
-        # Payments first: if they cannot be ended, nothing is lost, and the caller can try again.
+        """Delete the account. After a failure, the call can be repeated. Raises Unavailable."""
+        # Subscriptions first: if ending them fails, nothing has been deleted, and the caller can try again.
         await self.payments.forget(account_id)
         await self.delete_books(account_id)
         async with self.db.acquire() as connection, connection.transaction():

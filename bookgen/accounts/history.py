@@ -16,7 +16,7 @@ NEW = {"new": "yes"}  # a sign-in from a new browser and a new network
 
 
 async def record(connection: DB, account: Account, action: str, **details: str) -> None:
-    """Record an action in the audit log, in its transaction, and e-mail the owner if it matters to them."""
+    """Record an action in the audit log, in the action's transaction. For actions in TOLD, also e-mail the owner."""
     await audit.record(connection, actor=account.username, action=action, account_id=account.id, details=details)
     notice = TOLD.get(action)
     if notice and await _is_to_tell(connection, account, action, {}):
@@ -24,7 +24,10 @@ async def record(connection: DB, account: Account, action: str, **details: str) 
 
 
 async def record_sign_in(connection: DB, account: Account, way: str, origin: Mapping[str, str], *, new: bool) -> None:
-    """Record a sign-in in the audit log. The owner gets an e-mail about a `new` one."""
+    """Record a sign-in in the audit log, and e-mail the owner if its browser and network are `new`.
+
+    `way`: how they signed in, such as "Google". `origin`: `Caller.origin`.
+    """
     details = {"by": way, **origin, **(NEW if new else {})}
     await audit.record(connection, actor=account.username, action="signed-in", account_id=account.id, details=details)
     if new and await _is_to_tell(connection, account, "signed-in", NEW):

@@ -32,7 +32,7 @@ class Keyring:
     """The keys of one database, encrypted there with the server's secret."""
 
     def __init__(self, db: asyncpg.Pool, secret: str, *, origin: str) -> None:
-        """`origin`: where the secret comes from, for messages."""
+        """`origin`: the setting or file that contains the secret, for messages."""
         self._db = db
         self._secret = secret.encode()
         self._origin = origin
@@ -40,7 +40,7 @@ class Keyring:
         self.fingerprint = _derived(b"fingerprint", self._secret).hex()[:16]
 
     async def require_own(self) -> None:
-        """Raise StartupError if the database belongs to another secret. The first secret claims it."""
+        """Raise StartupError if the database has the fingerprint of another secret. If it has none, store ours."""
         theirs = await signing_keys.claim(self._db, self.fingerprint)
         if theirs != self.fingerprint:
             raise StartupError(
@@ -50,10 +50,9 @@ class Keyring:
             )
 
     async def claim(self) -> None:
-        """Let the database belong to this secret unless it has one. A different one is only logged, since no other host
-        is there.
+        """Store this secret's fingerprint if the database has none. If it has another, only log a warning.
 
-        Changing the secret of an embedded database signs everyone out and does nothing else.
+        For the embedded database, which no other host uses: there, a changed secret only signs everyone out.
         """
         theirs = await signing_keys.claim(self._db, self.fingerprint)
         if theirs != self.fingerprint:
@@ -61,16 +60,17 @@ class Keyring:
                 "secret_changed",
                 secret=f"{self._origin}, {self.fingerprint}",
                 before=theirs,
-                to_do="Nothing, if you changed it: everybody signs in again. `bookgen keys reset` ends this warning.",
+                to_do="If you changed the secret, nothing: everyone has to sign in again. To end this warning, "
+                "run: bookgen keys reset",
             )
 
     async def reset(self) -> None:
-        """Let the database belong to this secret, and delete the earlier keys and tokens."""
+        """Store this secret's fingerprint and delete all other keys. Tokens that they signed become invalid."""
         async with self._db.acquire() as connection, connection.transaction():
             await signing_keys.replace(connection, self.fingerprint)
 
     async def rotate(self) -> None:
-        """Add a new key. It signs after LEAD; the old one is accepted until its tokens have expired."""
+        """Add a new key. It signs tokens after LEAD; tokens of the old key are accepted until they expire."""
         await signing_keys.add(self._db, self._cipher.encrypt(secrets.token_bytes(32)))
 
     async def load(self, tokens: Tokens) -> None:
@@ -89,11 +89,11 @@ class Keyring:
             except Exception:
                 log.exception(
                     "signing_keys_not_read",
-                    to_do="It is tried again in 5 seconds. If this repeats, report the traceback as a bug.",
+                    to_do="The keys are read again in 5 seconds. If this repeats, report the traceback as a bug.",
                 )
 
     def _keys(self, sealed: list[SealedKey]) -> tuple[bytes, tuple[bytes, ...]]:
-        """The key that signs, and all keys whose tokens are accepted."""
+        """The key that signs new tokens, and all keys whose tokens are accepted. `sealed`: the encrypted keys."""
         accepted, signing = [], None
         for each in sealed:
             try:

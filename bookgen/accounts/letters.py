@@ -22,7 +22,7 @@ LIFETIME = {
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """The text of a letter. `action`: what its link does; a notice has none."""
+    """The text of an e-mail. `action`: the label of its link; empty in a notice, which has no link."""
 
     subject: str
     opening: str
@@ -37,7 +37,8 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
         action="Verify my address",
         closing=(
             "This link works once and expires in 3 days. Your password stays. Unless you are signed in when you follow "
-            "the link, it signs out all devices. If you did not create an account with this address, do not follow it."
+            "the link, it signs out all devices. If you did not create an account with this address, do not follow the "
+            "link."
         ),
     ),
     LinkPurpose.RESET_PASSWORD: _Wording(
@@ -60,8 +61,8 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
         opening="we received a request to change the e-mail address of your account.",
         action="Keep my current address",
         closing=(
-            "This link works once and expires in 7 days. It undoes the change, even after it took effect, and signs "
-            "out all devices. If you requested the change, ignore this e-mail."
+            "This link works once and expires in 7 days. It undoes the change, even if the change has taken "
+            "effect, and signs out all devices. If you requested the change, ignore this e-mail."
         ),
     ),
     LinkPurpose.APPROVE_EMAIL: _Wording(
@@ -70,14 +71,15 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
         action="Approve the change",
         closing=(
             "This link works once, expires in 3 days and asks you to sign in. The address changes once you have also "
-            "followed the link that we sent to the new address. If you did not request the change, do not follow it: "
-            "someone else is signed in to your account. Set a new password, which signs out all devices."
+            "followed the link that we sent to the new address. If you did not request the change, do not follow this "
+            "link: someone else is signed in to your account. Set a new password, which signs out all devices."
         ),
     ),
     Notice.RECEIPT: _Wording(
         subject="Your receipt",
         opening="thank you. You paid for {bought} with this e-mail address.",
-        closing="Your purchase is in the account that has verified this address. If you have none, register with it.",
+        closing="Your purchase is in the account that has verified this address. If you have no account, register one "
+        "with this address.",
     ),
     Notice.PASSWORD_CHANGED: _Wording(
         subject="Your password was changed",
@@ -124,7 +126,7 @@ VARIANTS: dict[tuple[LinkPurpose | Notice, str], _Wording] = {
         opening=(
             "the Google account with this e-mail address was linked to your account and can now sign in to it. The "
             "password was removed and all other devices were signed out, in case someone else had set up the account. "
-            "To sign in by password again, request a new one."
+            "To sign in by password again, request a new password."
         ),
     ),
 }
@@ -161,7 +163,10 @@ def compose(
     message_id: str,
     url: str = "",
 ) -> Letter:
-    """The letter of this kind. `home`: our address; `url`: its link; `details`: values for its placeholders."""
+    """Write the e-mail of this kind.
+
+    `home`: the service's URL. `url`: the e-mail's link, if it has one. `details`: values for placeholders in the text.
+    """
     wording = next((VARIANTS[what, key] for key in details if (what, key) in VARIANTS), WORDING[what])
     words = {
         "name": _greeted(username),
@@ -187,5 +192,5 @@ def compose(
 
 
 def _greeted(username: str) -> str:
-    """The greeting. A name that could carry a message is left out, since a stranger may choose name and address."""
+    """The name to greet: the username, or "reader" if a stranger could have hidden a message in such a name."""
     return username if re.fullmatch(r"[\w-]{1,40}", username) else "reader"

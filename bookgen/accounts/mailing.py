@@ -44,7 +44,7 @@ class Mailing:
         self._counting = asyncio.Lock()
 
     def wake(self) -> None:
-        """Look for waiting e-mails immediately."""
+        """Make `run` look for waiting e-mails immediately."""
         self._wake.set()
 
     async def run(self) -> None:
@@ -61,7 +61,7 @@ class Mailing:
             except Exception:
                 log.exception(
                     "mail_not_read",
-                    to_do="It is tried again in 5 seconds. If this repeats, report the traceback as a bug.",
+                    to_do="The e-mails are read again in 5 seconds. If this repeats, report the traceback as a bug.",
                 )
             await self._wait()
 
@@ -93,7 +93,8 @@ class Mailing:
             log.exception(
                 "mail_failed",
                 mail_id=mail.id,
-                to_do="It is tried again. If this repeats while the database answers, report the traceback as a bug.",
+                to_do="The e-mail is sent again later. If this repeats while the database answers, report the "
+                "traceback as a bug.",
             )
             self._fails(MailFault.OTHER)
             await self._postpone(mail, error)
@@ -122,7 +123,10 @@ class Mailing:
             raise
 
     async def _addressed(self, mail: DueMail) -> tuple[Account, str] | None:
-        """The account of an e-mail and the mailbox it goes to, which is never just a similar spelling."""
+        """The account, and the address to send to; None if there is no such account.
+
+        An e-mail queued without an account goes to the address as the account spells it, not as someone typed it.
+        """
         if mail.account_id is None:
             account = await accounts.find_by_email(self._db, mail.email)
             return (account, account.email) if account else None
@@ -130,10 +134,10 @@ class Mailing:
         return (account, mail.email) if account else None
 
     async def _link(self, mail: DueMail, purpose: LinkPurpose, account: Account, recipient: str) -> str | None:
-        """The token of a new link; None if the e-mail is not wanted. Concurrent e-mails are counted one by one."""
+        """Create a link and return its token; None if the e-mail must not be sent, such as beyond LETTERS_AN_HOUR."""
         # A link that approves a change is valid only for the requested address, not for a later one.
         email = mail.details["asked"] if purpose is LinkPurpose.APPROVE_EMAIL else recipient
-        async with self._counting:
+        async with self._counting:  # so that concurrent e-mails together stay within LETTERS_AN_HOUR
             if not await self._wanted(purpose, account, email):
                 return None
             token = new_link_token()
@@ -190,6 +194,6 @@ class Mailing:
             purpose=mail.purpose,
             seconds=delay.total_seconds(),
             error=str(error)[:500],
-            to_do="It is tried again by itself. If this repeats, run: bookgen mail test ADDRESS",
+            to_do="The e-mail is sent again automatically. If this repeats, run: bookgen mail test ADDRESS",
         )
         await mails.postpone(self._db, mail.id, delay, str(error)[:500])

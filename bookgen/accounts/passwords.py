@@ -46,7 +46,7 @@ class Passwords:
     ) -> None:
         self._hasher = PasswordHasher(time_cost=time_cost, memory_cost=memory_kib, parallelism=1)
         self._strangers, self._known = _Lane(threads, max_waiting), _Lane(threads, max_known_waiting)
-        # Checked for a missing account, so that the response takes as long as for an existing one.
+        # A missing account's password is checked against this hash, so that response times reveal nothing.
         self._nobody = self._strangers.executor.submit(self._hasher.hash, "nobody has this password")
 
     async def hash(self, password: str, *, known: bool = False) -> str:
@@ -113,7 +113,7 @@ def _give_way() -> None:
 
 
 def require_strong(field: str, password: str, *own: str) -> None:
-    """Raise InvalidInput for a password that is easy to guess or is one of the account's `own` words.
+    """Raise InvalidInput, about `field`, if the password is easy to guess or is the account's `own` name or address.
 
     Takes some milliseconds even for the longest password, because only its first characters are rated.
     """

@@ -40,9 +40,9 @@ class Profiles:
         """Change names and request a new address. Returns the account and the addresses whose links complete the
         change.
 
-        A new address must be valid for a new account. It is pending until the link mailed to it is followed. Without
-        the account's `password` in the request, the link mailed to the old address must be followed too, if that is
-        verified. The old address also gets a link that undoes the change.
+        A new address must satisfy the rules for new accounts. It is pending until the link mailed to it is followed.
+        Without the account's `password`, the link mailed to the old address must be followed too, if that address is
+        verified. The old address also gets a link that undoes the change. Raises InvalidInput.
         """
         before = await self.find(account_id)
         moves = False
@@ -68,7 +68,10 @@ class Profiles:
     async def _announce(
         self, connection: asyncpg.Connection, account: Account, asked: str, *, to_approve: bool
     ) -> None:
-        """Mail the links of a change of address, and record it."""
+        """Mail the links for a change to the address `asked`, and record the request.
+
+        `to_approve`: the old address must agree, so it gets a link for that.
+        """
         await mails.enqueue(connection, LinkPurpose.VERIFY_EMAIL, asked, account.id, change="yes")
         if to_approve:
             await mails.enqueue(connection, LinkPurpose.APPROVE_EMAIL, account.email, account.id, asked=asked)
@@ -76,7 +79,10 @@ class Profiles:
         await history.record(connection, account, "email-asked", email=asked)
 
     async def verify_email(self, uid: str, token: str, holder: int | None = None) -> tuple[Proof, Account]:
-        """Follow a link that verifies an address. `holder` is the account signed in where it was followed."""
+        """Apply a followed link that verifies an address. Returns its effect and the account.
+
+        `holder`: the account whose token came with the request, if any.
+        """
         if decode_uid(uid) is None:
             raise NotFound(
                 "This link is not valid. Open the one we e-mailed you, or request another (PATCH /auth/profile/)."
@@ -93,11 +99,11 @@ class Profiles:
         return outcome, account
 
     async def resend_verification(self, email: str) -> None:
-        """Queue another letter. It is sent only to an address that an account has and has not verified."""
+        """Queue another verification e-mail. It is sent only if an account has this address and has not verified it."""
         await self._request_letter(LinkPurpose.VERIFY_EMAIL, email)
 
     async def approve_email(self, uid: str, token: str, holder: int | None) -> tuple[Proof, Account]:
-        """Follow the link by which the old address agrees to a change."""
+        """Apply a followed link by which the old address agrees to a change. Returns its effect and the account."""
         async with self._db.acquire() as connection, connection.transaction():
             account_id, email = await consume(connection, LinkPurpose.APPROVE_EMAIL, uid, token)
             outcome = await proof.approve(
@@ -108,7 +114,7 @@ class Profiles:
         return outcome, account
 
     async def undo_email(self, uid: str, token: str) -> Account:
-        """Undo a change of address. Returns the account, with the address to which the link was mailed."""
+        """Undo a change of address. Returns the account, which again has the address to which the link was mailed."""
         async with self._db.acquire() as connection, connection.transaction():
             account_id, email = await consume(connection, LinkPurpose.UNDO_EMAIL, uid, token)
             account = await proof.take_back(connection, account_id, email, link_token_hash(token), datetime.now(UTC))
@@ -153,7 +159,7 @@ class Profiles:
         return await links.is_good(self._db, account_id, LinkPurpose.RESET_PASSWORD, link_token_hash(token))
 
     async def reset_password(self, uid: str, token: str, new: str) -> None:
-        """Set a password by a mailed link. All tokens end, because a stranger may have used the account."""
+        """Set a password by a mailed link. Invalidates all tokens, because a stranger may have used the account."""
         password_hash = await self._passwords.hash(new)
         async with self._db.acquire() as connection, connection.transaction():
             account_id, email = await consume(connection, LinkPurpose.RESET_PASSWORD, uid, token)
@@ -174,7 +180,7 @@ class Profiles:
         self._wake_mail()
 
     async def _require_password(self, account_id: int, password: str) -> Account:
-        """The account whose token was sent, if this is its password. Raises InvalidInput."""
+        """The account, if this is its password. Otherwise raises InvalidInput."""
         candidate = await accounts.candidate_by_id(self._db, account_id, {})
         if not await self._passwords.verify(password, candidate.password_hash, known=True):
             raise InvalidInput(current_password=["This is not your current password."])
@@ -186,7 +192,7 @@ class Profiles:
 
 
 async def consume(connection: asyncpg.Connection, purpose: LinkPurpose, uid: str, token: str) -> tuple[int, str]:
-    """Use up a link. Returns its account and address. A wrong uid gives the same error as a wrong token."""
+    """Use up a mailed link. Returns the id of its account, and its address. Raises InvalidInput."""
     account_id = decode_uid(uid)
     email = account_id and await links.consume(connection, account_id, purpose, link_token_hash(token))
     if not account_id or not email:

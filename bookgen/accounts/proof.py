@@ -29,7 +29,11 @@ class Proof(Enum):
 
 
 async def prove_own(connection: Connection, account_id: int, email: str, now: datetime) -> Account | None:
-    """The account, given to the person who verified its address; None if it has another address by now."""
+    """Hand the account over to the owner of `email`, unless the address was verified before. Returns the account.
+
+    None: the account has another address by now. Handing it over verifies the address, and removes the account's
+    password, Google link and tokens.
+    """
     account, has_it = await addresses.lock(connection, account_id, email)
     if not has_it:
         return None
@@ -39,13 +43,13 @@ async def prove_own(connection: Connection, account_id: int, email: str, now: da
 
 
 async def take_over(connection: Connection, account_id: int, email: str, now: datetime) -> Account | None:
-    """The account, given to the person who verified its address, even if it was verified before."""
+    """Like `prove_own`, but the account is handed over even if the address was verified before."""
     account, has_it = await addresses.lock(connection, account_id, email)
     return await _hand_over(connection, account_id, account.email, now) if has_it else None
 
 
 async def keep(connection: Connection, account_id: int, email: str, now: datetime) -> Account | None:
-    """The account with its address verified by its owner; None if it has another address by now."""
+    """Mark the account's address as verified; password and tokens stay. None: it has another address by now."""
     account, has_it = await addresses.lock(connection, account_id, email)
     if not has_it:
         return None
@@ -53,10 +57,9 @@ async def keep(connection: Connection, account_id: int, email: str, now: datetim
 
 
 async def confirm(connection: Connection, account_id: int, email: str, *, by_holder: bool, now: datetime) -> Proof:
-    """Apply a followed link that verifies an address: the account's own, or a requested one.
+    """Apply a followed link that verifies `email`: the account's address, or the new address that it has requested.
 
-    `by_holder`: the link was followed with a token of the account. Raises AuthenticationRequired if the link needs
-    that.
+    `by_holder`: the request had a token of the account. Raises AuthenticationRequired without one for a new address.
     """
     account, has_it = await addresses.lock(connection, account_id, email)
     if has_it:
@@ -69,7 +72,10 @@ async def confirm(connection: Connection, account_id: int, email: str, *, by_hol
 
 
 async def approve(connection: Connection, account_id: int, email: str, *, by_holder: bool, now: datetime) -> Proof:
-    """Apply a followed link by which the old address agrees to a change to `email`."""
+    """Apply a followed link by which the old address agrees to a change to `email`.
+
+    Raises AuthenticationRequired unless `by_holder`: the request had a token of the account.
+    """
     if not by_holder:
         raise AuthenticationRequired
     await addresses.lock(connection, account_id, email)
@@ -79,8 +85,9 @@ async def approve(connection: Connection, account_id: int, email: str, *, by_hol
 
 
 async def _confirm_own(connection: Connection, account: Account, *, by_holder: bool, now: datetime) -> Proof:
-    """Verify the address that the account was registered with. Its password stays, unless a purchase waits for the
-    owner of the address, which whoever registered it might spend.
+    """Mark the account's own address as verified. If it was not yet, the tokens of the account end unless `by_holder`.
+
+    The password ends too if a guest's purchase waits for this address: whoever set the password might spend it.
     """
     if by_holder or account.email_verified:
         await _confirm(connection, account.id, account.email, now)
@@ -94,16 +101,17 @@ async def _confirm_own(connection: Connection, account: Account, *, by_holder: b
 
 
 async def _move(connection: Connection, account_id: int, email: str, now: datetime) -> Proof:
-    """Give the account its requested address. The old one stays reserved for it."""
+    """Give the account its requested address. The old address stays reserved for the account."""
     await addresses.reserve(connection, account_id)
     await _confirm(connection, account_id, email, now)
     return Proof.DONE
 
 
 async def take_back(connection: Connection, account_id: int, email: str, token_hash: bytes, now: datetime) -> Account:
-    """The account with its old address again, and without any of its tokens.
+    """Undo a change of address: the account has `email` again, and all its tokens end. Returns the account.
 
-    `token_hash` is that of the followed link. Later links went to the addresses of the person who made the change.
+    If the change had taken effect, its password and Google link are removed too. `token_hash`: the hash of the followed
+    link's token. Later links of this kind become invalid, because they went to addresses of whoever made the change.
     """
     account, has_it = await addresses.lock(connection, account_id, email)
     await links.void_later(connection, account_id, LinkPurpose.UNDO_EMAIL, token_hash)

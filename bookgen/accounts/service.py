@@ -90,11 +90,14 @@ class Accounts:
         return await self._entitled(self._tokens.verify(cookie, TokenType.SESSION))
 
     def signed_in_at(self, token: str) -> float:
-        """The time of the sign-in that a valid access token comes from, in seconds since 1970."""
+        """When the sign-in that an access token comes from began, in seconds since 1970.
+
+        Raises TokenInvalid or TokenExpired.
+        """
         return self._tokens.verify(token, TokenType.ACCESS).signed_in_at
 
     async def holder(self, access: str) -> int | None:
-        """The account whose token was sent with a request that needs none; None without a valid token."""
+        """The id of the account of an optional access token; None if the token is invalid or the account is blocked."""
         try:
             return await self.authenticate(access)
         except (Unauthenticated, PermissionDenied):
@@ -121,20 +124,20 @@ class Accounts:
         return claims.account_id
 
     async def require_staff(self, account_id: int) -> None:
-        """Refuses anyone who is not staff right now (read from the database, not from the cache)."""
+        """Raise PermissionDenied if the account is not staff right now (read from the database, not from the cache)."""
         rights = await accounts.rights(self._db, account_id)
         if rights is None or not rights.is_staff:
             raise PermissionDenied("Only staff can do this.")
 
     async def require_proven(self, account_id: int) -> None:
-        """Refuse model work at the operator's cost for a free account whose owner is not verified."""
+        """Raise PermissionDenied if model calls for this unverified free account would be at the operator's cost."""
         if self._guards_spending and not await accounts.is_proven(self._db, account_id):
             raise PermissionDenied(
                 "Verify your e-mail address first: follow the link we e-mailed you, then try again. You can request "
                 "another e-mail in your account (POST /auth/resend-verification/)."
             )
 
-    # --- coming in ----------------------------------------------------------------------------------
+    # --- registration and sign-in -------------------------------------------------------------------
 
     async def register(self, form: Registration, caller: Caller) -> tuple[Account, TokenPair | None]:
         """Create an account. Returns its tokens too, unless its address must be verified first."""
@@ -156,7 +159,7 @@ class Accounts:
         return account, None if self._verification_mandatory else self._tokens.pair(account.id)
 
     async def attempt(self, *, email: str | None, username: str | None, caller: Caller) -> Attempt:
-        """The account to try a password for, by e-mail address or else by username."""
+        """Find the account whose password is to be checked: by `email`, or, if that is None, by `username`."""
         began = self._tokens.now()
         if email is not None:
             return Attempt(began, await accounts.candidate_by_email(self._db, email.strip(), caller.origin))
@@ -200,8 +203,10 @@ class Accounts:
         return await self._sign_in(account, caller, began, "a mailed link")
 
     async def _sign_in(self, account: Account, caller: Caller, began: float, way: str) -> SignedIn:
-        """Sign in. Tokens are dated `began`, before the account was read, so that ending all tokens since then ends
-        these too.
+        """Sign in and record it. `way`: how, such as "Google".
+
+        `began`: a time before the account was read. The tokens count as issued then, so that ending all tokens in the
+        meantime ends these too.
         """
         if account.blocked:
             raise PermissionDenied("This account is blocked. Contact the operator of this service.")
@@ -242,7 +247,7 @@ class Accounts:
         return account
 
     async def _known(self, person: GooglePerson, holder: int | None) -> Account | None:
-        """The person's account: the one linked to the Google id, otherwise the one with the address, linked now.
+        """The account linked to the person's Google id, otherwise the account with their address, which is then linked.
 
         Linking removes the password and the tokens of whoever set up the account before, unless that is the `holder`.
         """
@@ -259,9 +264,9 @@ class Accounts:
     async def _link(
         self, connection: asyncpg.Connection, account_id: int, person: GooglePerson, holder: int | None
     ) -> Account | None:
-        """The account linked to the person; None if it has another address by now."""
+        """Link the account to the person and return it; None if the account has another address by now."""
         await addresses.lock(connection, account_id, person.email)
-        # A concurrent request of the same person was first. This one must not end the other's tokens.
+        # A concurrent request of this person was first. Ours must not end the tokens that the other created.
         if linked := await accounts.find_by_google(connection, person.subject):
             return linked
         stays = holder == account_id

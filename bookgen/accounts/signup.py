@@ -35,12 +35,12 @@ class Caller:
 
     @property
     def network(self) -> str | None:
-        """The address, or an IPv6 caller's /64 (one household); None for loopback."""
+        """The IPv4 address, or the /64 network of an IPv6 address (one household); None for loopback."""
         return self._network(32, 64)
 
     @property
     def surroundings(self) -> str | None:
-        """The /24 of the address, or an IPv6 caller's /48; None for loopback."""
+        """The /24 network of the IPv4 address, or the /48 network of an IPv6 address; None for loopback."""
         return self._network(24, 48)
 
     def _network(self, prefix_of_4: int, prefix_of_6: int) -> str | None:
@@ -57,14 +57,14 @@ class Caller:
 
     @property
     def origin(self) -> dict[str, str]:
-        """The key under which bans are stored."""
+        """The browser's and the network's identifiers, as bans and the audit log store them."""
         known = {"fingerprint": self.fingerprint_hash, "address": self.network}
         return {kind: value for kind, value in known.items() if value}
 
 
 def valid_email(text: str) -> str:
-    """The e-mail address in its normal form. Its existence is not checked; the mailed link does that."""
-    from email_validator import EmailNotValidError, validate_email  # imported by `app` once it serves
+    """The e-mail address in its normal form. Raises InvalidInput. The mailed link checks whether it exists."""
+    from email_validator import EmailNotValidError, validate_email  # slow, so app/serve.py imports it after the start
 
     try:
         # With the test environment, addresses under .test are allowed.
@@ -77,8 +77,8 @@ def valid_email(text: str) -> str:
 
 
 def personal_email(text: str) -> str:
-    """A valid e-mail address that is neither disposable nor an alias of another mailbox."""
-    from disposable_email_domains import blocklist  # imported by `app` once it serves
+    """The e-mail address in its normal form. Raises InvalidInput if it is disposable or a Gmail alias."""
+    from disposable_email_domains import blocklist  # slow, so app/serve.py imports it after the start
 
     email = valid_email(text)
     local, _, domain = email.lower().rpartition("@")
@@ -92,8 +92,8 @@ def personal_email(text: str) -> str:
 
 
 def valid_username(text: str, email: str) -> str:
-    """The username in its normal form. Raises InvalidInput if it looks like another username or another account's
-    address.
+    """The username in its normal form. Raises InvalidInput if its characters are not allowed or mix alphabets, or if it
+    has the form of an e-mail address other than `email`, the account's own.
     """
     name = unicodedata.normalize("NFKC", text)
     if not re.fullmatch(USERNAME_PATTERN, name):

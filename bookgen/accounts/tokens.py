@@ -75,7 +75,7 @@ class Tokens:
         )
 
     def sign(self, token_type: TokenType, account_id: int, signed_in_at: float | None = None) -> str:
-        """Create a token for a sign-in that began at `signed_in_at` or now. It can be refreshed for a year."""
+        """Create a token for a sign-in that began at `signed_in_at` or now. A sign-in can be refreshed for a year."""
         now = self.now()
         signed_in_at = now if signed_in_at is None else signed_in_at
         expires_at = now + LIFETIME_SECONDS[token_type]
@@ -92,7 +92,7 @@ class Tokens:
         return jwt.encode(claims, self._signing, algorithm=ALGORITHM)
 
     def verify(self, token: str, token_type: TokenType) -> Claims:
-        """The claims of a valid token of this type."""
+        """The claims of a token of this type. Raises TokenInvalid, or TokenExpired for an expired access token."""
         claims = _decode(token, self._accepted)
         if claims.token_type != token_type:
             raise TokenInvalid
@@ -112,7 +112,7 @@ def _decode(token: str, keys: Sequence[bytes]) -> Claims:
     token_type, account_id, expires_at = str(payload["token_type"]), payload["user_id"], payload["exp"]
     if type(account_id) is not int or type(expires_at) is not int or not 0 < account_id <= MAX_ID:
         raise TokenInvalid
-    # Tokens from before sign-ins had ids count as their own sign-in.
+    # Older tokens have no `auth_time`: each counts as a sign-in of its own, at the time when it was issued.
     issued_at = payload.get("iat", expires_at - LIFETIME_SECONDS.get(token_type, 0))
     signed_in_at = payload.get("auth_time", issued_at)
     if type(signed_in_at) not in (int, float):
@@ -129,7 +129,7 @@ def _payload(token: str, key: bytes) -> Mapping[str, Any] | None:
             algorithms=[ALGORITHM],
             options={"require": ["exp", "user_id", "token_type"], "verify_exp": False, "verify_iat": False},
         )
-    # The header is parsed before the signature is checked, so its nesting is the caller's choice.
+    # RecursionError: the header is parsed before the signature is checked, so the caller decides how deep it nests.
     except (jwt.InvalidTokenError, RecursionError):
         return None
     return payload

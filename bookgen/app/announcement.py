@@ -7,20 +7,20 @@ from bookgen.providers.text import TextModel
 from bookgen.settings import Config
 
 ROLES = {
-    ProcessRole.WEB: "web: other processes write the books",
-    ProcessRole.ACTORS: "actors: other processes serve requests",
+    ProcessRole.WEB: "web: serves requests; other processes write books",
+    ProcessRole.ACTORS: "actors: writes books; other processes serve requests",
     ProcessRole.BOTH: "both: serves requests and writes books",
 }
 
 
 def announcement(config: Config, address: str, model: TextModel) -> str:
-    """The service's addresses and what it uses, a line each."""
+    """The lines to print: the service's addresses, role, database, models, mail and billing."""
     page = "off (BOOKGEN_CONSOLE)" if config.console == "off" else f"{address}/"
     programs = f"{address}/api/v1/docs/"
     if config.role == "actors":
         page = programs = "off (BOOKGEN_ROLE=actors): probes and metrics only"
     database = "BOOKGEN_DATABASE_URL" if config.database_url else f"embedded in {config.data_dir}"
-    mail = "by BOOKGEN_SMTP_URL" if config.smtp_url else f"kept in {config.data_dir / 'outbox'}"
+    mail = "by BOOKGEN_SMTP_URL" if config.smtp_url else f"not sent, but stored in {config.data_dir / 'outbox'}"
     billing = "on" if config.billing_enabled else "off"
     return "\n".join(
         [

@@ -1,4 +1,4 @@
-"""Builds the service: every object, connected to those that it needs. `_build` has them in their order."""
+"""Builds the service: `_build` makes every object, in order, and gives each the objects that it needs."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Service:
     async def working(self) -> AsyncIterator[None]:
         """A context in which the background work runs: sending letters, watching blocks, payments, runs and backups.
 
-        Letters are sent where requests are served, since requests create them and their links lead back there.
+        Only a process that serves requests sends letters, since requests create them and their links lead back there.
         """
         with contextlib.ExitStack() as background:
             background.enter_context(running(self.keyring.watch(self.tokens)))
@@ -136,13 +136,13 @@ class Foundation:
     quota: Quota
     caps: CostCaps
     context_tokens: int
-    shortage: Callable[[], str | None]
+    shortage: Callable[[], str | None]  # why the disk is too full to store more; None: there is room
     files: Files
 
 
 @dataclass(frozen=True, slots=True)
 class Makers:
-    """The services that make what a finished book has beside its text."""
+    """The services that turn a written book into a product: pictures, corrections and files."""
 
     painter: Painter
     artwork: Artwork

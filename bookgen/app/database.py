@@ -36,7 +36,8 @@ async def open_database(config: Config, *, create: bool = False) -> AsyncIterato
 def postgres(config: Config, *, create: bool = True) -> AbstractAsyncContextManager[PostgresAddress]:
     """A context with the configured PostgreSQL server, up and running.
 
-    Without `create` no embedded database is made, which raises NoDatabase, or moved from an older PostgreSQL.
+    Without `create`, an embedded database is neither created (a missing one raises NoDatabase) nor moved from an older
+    PostgreSQL.
     """
     return running_postgres(
         reveal(config.database_url),

@@ -1,4 +1,4 @@
-"""The store of books' files, and what is done for it in the background."""
+"""Builds the store of books' files from the settings, and checks it at the start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 
 def build_files(config: Config) -> Files:
-    """The files of books, wherever they are kept."""
+    """The store of books' files: in the database, a folder or a bucket, by the setting BOOKGEN_FILES."""
     limits = ExportLimits(config.exports_per_book, config.exports_mb * MEGABYTE)
     return Files(build_places(config), address_of(config.files), limits)
 
@@ -49,7 +49,7 @@ def keep_times(config: Config) -> KeepTimes:
 
 
 async def require_place(config: Config, files: Files, db: DB) -> None:
-    """Raise StartupError if the place of new files refuses. One that is away for a while is waited for by requests."""
+    """Raise StartupError if the place for new files is unusable. If it is only unreachable for now, log a warning."""
     try:
         await files.try_out(files.address, partial(stored_files.samples, db))
     except FilesRefused as error:

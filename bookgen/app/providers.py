@@ -23,7 +23,10 @@ log = structlog.get_logger(__name__)
 
 
 def build_model(config: Config, *, tries: int | None = None) -> TextModel:
-    """The configured writing model. Raises StartupError, also for a wrong entry in the operator's file of models."""
+    """The configured writing model. Raises StartupError, also for a wrong entry in the operator's file of models.
+
+    `tries`: attempts per call, instead of the configured number.
+    """
     use_models(config.models_file)
     return build_text_model(config.model, _model_settings(config, tries), fallback=config.fallback_model)
 
@@ -51,7 +54,10 @@ def context_tokens(config: Config, model: TextModel) -> int:
 
 
 def build_caps(config: Config, model: TextModel, *, alone: bool = False) -> CostCaps:
-    """The configured cost caps. If anyone can register and billing is off, unset daily caps get defaults."""
+    """The configured cost caps. If anyone can register and billing is off, unset daily caps get defaults.
+
+    `alone`: only the operator uses the service, so unset caps stay unset.
+    """
     book, account_day, day = config.book_cost_cap, config.account_daily_cost_cap, config.daily_cost_cap
     caps = CostCaps(_micros(book), _micros(account_day), _micros(day), prices().currency)
     if config.open_to_strangers and not alone and model.name != "offline":

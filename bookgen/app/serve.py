@@ -74,7 +74,7 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
 
 
 async def warn_of_missing_fonts() -> None:
-    """Log the offered languages in which this machine cannot set a PDF or a cover, and what to install."""
+    """Log the book languages for whose PDFs and covers this machine has no font, and which fonts to install."""
     looking = await asyncio.create_subprocess_exec(
         sys.executable, "-m", missing.__name__, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
     )
@@ -93,6 +93,6 @@ async def warn_of_missing_fonts() -> None:
 
 
 async def import_the_rest() -> None:
-    """Import the modules in LATER, in a thread."""
+    """Import the slow modules in LATER, in a thread."""
     for name in LATER:
         await threads.compute(importlib.import_module, name)

@@ -1,4 +1,4 @@
-"""What callers may see of the settings, and how much they may ask for."""
+"""The settings that callers and the support assistant may know, and the rate limits."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ def support_facts(config: Config) -> Facts:
 
 
 def budgets(config: Config) -> dict[LimitClass, Budget]:
-    """The budget of each limit class, from its setting."""
+    """The rate limit of each class of endpoints, from its setting."""
     return {each: Budget.parse(getattr(config, each.setting)) for each in LimitClass}

@@ -1,4 +1,4 @@
-"""The add-ons of an account: which it can use now, and the uses held by runs."""
+"""The add-ons of an account: which it can use now, and the uses that runs hold (reserve until they end)."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ AUTOMATED_PRODUCTION, CHILDRENS_BOOK = "automated-production", "childrens-book"
 
 
 def uses_remaining(owned: OwnedAddon, now: datetime, renewal_grace: timedelta) -> int:
-    """The uses left; -1 for a monthly add-on while it is paid for."""
+    """The uses left. A monthly add-on has -1 (unlimited) while it is paid for, and 0 after that."""
     if owned.billing_type != MONTHLY:
         return left(owned.bought, owned.taken)
     return UNLIMITED if is_entitled(owned, now, renewal_grace) else 0
 
 
 async def require(db: DB, quota: Quota, standing: Standing, slug: str) -> OwnedAddon | None:
-    """The add-on whose use pays: a monthly one before a single use; None if the plan includes it.
+    """The account's add-on `slug`, monthly or with a single use left; None if the plan includes all add-ons.
 
-    Raises PlanUpgradeRequired, which names the add-on, if there is neither. Holds nothing; `hold_use` does.
+    Raises PlanUpgradeRequired, which names the add-on, if the account has neither. Reserves nothing; `hold_use` does.
     """
     if _included(standing):
         return None
@@ -45,7 +45,7 @@ async def require(db: DB, quota: Quota, standing: Standing, slug: str) -> OwnedA
 
 
 async def hold_use(connection: DB, quota: Quota, standing: Standing, slug: str, run_id: UUID, book_id: int) -> None:
-    """Hold a use for a run, in the transaction that accepts the run. Idempotent per run."""
+    """Reserve a use for a run, in the transaction that accepts the run. Idempotent per run."""
     if _included(standing):
         return
     await subscriptions.lock(connection, standing.account_id)
@@ -61,7 +61,7 @@ async def count_use(connection: DB, quota: Quota, run_id: UUID) -> None:
 
 
 async def release_use(connection: DB, quota: Quota, account_id: int, run_id: UUID) -> None:
-    """Release the hold of a run that did not complete: keep the use for its book, or return it to the account."""
+    """End the hold of a run that did not complete. If it paid for model calls, its book keeps the use for later."""
     period = await quota.period(connection, account_id)
     await addons.release_use(connection, run_id, period.end)
 

@@ -12,7 +12,7 @@ from bookgen.billing.customers import Customers
 from bookgen.billing.fulfilment import Fulfilment
 from bookgen.billing.gateway import Gateway, UnknownCustomer
 from bookgen.billing.nightly import NightlyReconcile
-from bookgen.billing.plan_changes import PlanChanges, note
+from bookgen.billing.plan_changes import PlanChanges, record_attempt
 from bookgen.billing.plan_features import FREE
 from bookgen.billing.processor import Invoice
 from bookgen.billing.processor_catalog import RECURRING, Offer, addon_offer, package_offer, plan_offer
@@ -41,7 +41,10 @@ class HostedCheckout:
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """The plan was changed without a checkout page, or will be at `begins_at`."""
+    """The plan was changed without a checkout page.
+
+    `begins_at`: when a scheduled change takes effect; None if the change is already in effect.
+    """
 
     redirect_url: str
     begins_at: datetime | None = None
@@ -91,7 +94,8 @@ class Payments:
         if plan.slug == FREE:
             raise InvalidInput(
                 plan=[
-                    "The free plan is not for sale. To return to it, cancel yours (POST /auth/subscriptions/portal/)."
+                    "The free plan is not for sale. To return to it, cancel your subscription (POST "
+                    "/auth/subscriptions/portal/)."
                 ]
             )
         present = await subscriptions.find(self._db, account_id)
@@ -140,7 +144,7 @@ class Payments:
         fulfilment = self._selling()
 
         async def open_for(customer: str | None) -> HostedCheckout:
-            checkout_id, key = await note(self._db, account_id, offer)
+            checkout_id, key = await record_attempt(self._db, account_id, offer)
             session_id, url = await fulfilment.gateway.open_session(
                 offer, checkout=key, customer=customer, success_url=success_url, cancel_url=cancel_url
             )
@@ -160,15 +164,18 @@ class Payments:
             return await open_for(await customers.instead_of(customer, account_id))
 
     async def _require_only_page(self, account_id: int, offer: Offer, checkout_id: int, session_id: str) -> None:
-        """Close the other open pages, because two could be paid twice.
+        """Close the account's other open pages for this offer, because a customer could pay on both. Raises Conflict.
 
-        If two are opened at the same time, at least one finds the other, since each is recorded before it looks.
+        If two pages are opened at the same time, at least one request finds the other's page, since each records its
+        own page before it looks for others.
         """
         gateway = self._configured().gateway
         others = await payments.open_pages(self._db, account_id, offer.kind, offer.slug)
         if max(others, default=checkout_id) > checkout_id:
             await gateway.expire_session(session_id)
-            raise Conflict("Another checkout for this was opened at the same time. Use that one, or repeat this call.")
+            raise Conflict(
+                "Another checkout page for this was opened at the same time. Use that page, or repeat this call."
+            )
         for other in filter(None, (others[each] for each in others if each != checkout_id)):
             if not await gateway.expire_session(other) and await self._was_paid(other):
                 await gateway.expire_session(session_id)
@@ -177,7 +184,7 @@ class Payments:
                 )
 
     async def _was_paid(self, session_id: str) -> bool:
-        """Whether a page that could not be closed was paid. Reads the session again: its event may not be here yet."""
+        """Whether a page that could not be closed was paid. Asks the processor: its event may not have arrived yet."""
         await self._configured().refresh_session(session_id)
         return bool((await payments.session_facts(self._db, session_id))["status"] == "paid")
 
@@ -216,8 +223,9 @@ class Payments:
             return []
 
     async def forget(self, account_id: int) -> None:
-        """End the account's subscriptions and delete its customer at the processor. Raises Unavailable if that is
-        unreachable.
+        """End the account's subscriptions and delete its customer at the processor.
+
+        Raises Unavailable if the processor is unreachable.
         """
         customer = await payments.customer_of(self._db, account_id)
         if customer is not None and self._fulfilment is not None:
@@ -261,22 +269,22 @@ class Payments:
 
 
 def _interval_of(present: Subscription | None) -> str:
-    """The current billing interval, or monthly. It applies if a request names none."""
+    """The interval for a request that names none: that of the current subscription, or monthly."""
     return (present and is_live(present) and present.billing_interval) or "monthly"
 
 
 def _is_on(present: Subscription, slug: str, interval: str | None) -> bool:
-    """Whether the account has this plan already, with this interval if one is named, or from the operator."""
+    """Whether the account has this plan already: granted by the operator, or paid with this `interval` (None: any)."""
     given = present.processor_id is None
     same = interval in (None, present.billing_interval)
     return present.plan.slug == slug and (given or (is_live(present) and same))
 
 
 def _already(sentence: str, owned: Subscription | OwnedAddon) -> str:
-    """The error for something that the account already has, with where to pay for it or keep it."""
+    """The error message for buying what the account already has: `sentence`, and what to do in the portal."""
     portal = "in the billing portal (POST /auth/subscriptions/portal/)"
     if owned.status is SubscriptionStatus.PAST_DUE:
         return f"{sentence}, and its last payment failed. Pay it {portal}."
     if isinstance(owned, Subscription) and owned.cancel_at_period_end and owned.current_period_end:
-        return f"{sentence} until {owned.current_period_end:%Y-%m-%d}. Keep it {portal}."
+        return f"{sentence} until {owned.current_period_end:%Y-%m-%d}. To keep it, renew it {portal}."
     return f"{sentence} already. Manage it {portal}."

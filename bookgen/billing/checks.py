@@ -10,8 +10,9 @@ BYTES_OF_A_WORD = 10  # of a long word, with its space
 
 
 def most_bytes(plan: Plan, book: Book) -> int | None:
-    """How many bytes of the book's text a check reads; None: all. If a credit covers the book, it may be longer than
-    the plan allows.
+    """How many bytes of the book's text a check reads; None: all.
+
+    A book that a credit paid for may be longer than the plan allows.
     """
     if plan.features.books_per_month == UNLIMITED:
         return None

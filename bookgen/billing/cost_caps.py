@@ -22,8 +22,12 @@ from bookgen.store.reservations import Refusal
 log = structlog.get_logger(__name__)
 
 Price = Callable[[str, Usage], int | None]
-WHOSE = {"book": "this book", "account_day": "this account's day", "day": "this server's day"}
-metrics.start_at_zero(metrics.COST_CAPS_REACHED, WHOSE)
+REACHED = {
+    "book": "The cost cap of this book",
+    "account_day": "Today's cost cap of this account",
+    "day": "Today's cost cap of this server",
+}
+metrics.start_at_zero(metrics.COST_CAPS_REACHED, REACHED)
 # In millionths: the daily caps of an account and of the server where anyone can register and nobody pays.
 STRANGERS_ACCOUNT_DAY = 5_000_000
 STRANGERS_DAY = 50_000_000
@@ -51,9 +55,9 @@ class CostCaps:
         return "any amount" if cap is None else f"{cap / 1e6:.2f} {self.currency}"
 
     def sentence(self, refusal: Refusal, cost: int) -> str:
-        """The error message for a call that may cost `cost`."""
+        """The error message for a refused call. `cost`: the most that the call could have cost, in millionths."""
         bound = {"book": self.book, "account_day": self.account_day, "day": self.day}[refusal.cap] or 0
-        said = f"The cost cap of {WHOSE[refusal.cap]} is reached: {refusal.spent / 1e6:.2f} of {bound / 1e6:.2f} "
+        said = f"{REACHED[refusal.cap]} is reached: {refusal.spent / 1e6:.2f} of {bound / 1e6:.2f} "
         said += f"{self.currency} are spent"
         if refusal.reserved:
             said += f", {refusal.reserved / 1e6:.2f} are reserved for calls in progress"
@@ -68,7 +72,10 @@ async def once(operation: Callable[[], Awaitable[Any]]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What calls are for. Without an account no account cap applies, and without a book no book cap."""
+    """What model calls are for: a stage of the work, an account, a book and a chapter.
+
+    Without an account, no account cap applies; without a book, no book cap.
+    """
 
     stage: str
     account_id: int | None = None
@@ -112,7 +119,7 @@ class CostBudget:
         )
 
     async def release(self, call_id: UUID) -> None:
-        """Release the reservation. If the database is unavailable, the reservation counts until the end of its day."""
+        """Release the call's reservation. If the database is unavailable, it counts until the end of its day."""
         try:
             await reservations.release(self.db, call_id)
         except Unavailable as outage:

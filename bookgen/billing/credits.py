@@ -1,4 +1,4 @@
-"""Credits: granted in lots, spent on books, taken back when their purchase is refunded.
+"""Credits: granted in lots (one per purchase or grant), spent on books, taken back when the purchase is refunded.
 
 Each function changes lot, balance and ledger together, in the caller's transaction and under
 `subscriptions.lock`.
@@ -23,7 +23,10 @@ async def grant(
     description: str,
     checkout_id: int | None = None,
 ) -> None:
-    """Add a lot of credits, unless this checkout's credits were granted before."""
+    """Add a lot of `amount` credits, unless this checkout's credits were granted before.
+
+    Each credit pays for a book of up to `words_per_book` words.
+    """
     lot_id = await credits.add_lot(connection, account_id, checkout_id, amount, words_per_book)
     if lot_id is not None:
         await credits.book_in_ledger(connection, account_id, lot_id, kind, amount, description)

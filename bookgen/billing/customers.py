@@ -1,4 +1,4 @@
-"""The customer of the payment processor that belongs to an account."""
+"""The customer that represents an account at the payment processor."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ class Customers:
         return must_exist(customer)  # the account may have been deleted in the meantime
 
     async def instead_of(self, gone: str, account_id: int) -> str:
-        """A new customer for an account whose customer the processor does not know, because it belongs to test mode or
-        was deleted.
+        """Create a new customer for the account, whose customer `gone` the processor does not know any more.
+
+        It was deleted there, or belongs to test mode.
         """
         made = await self._gateway.create_customer(
             must_exist(await accounts.find(self._db, account_id)), instead_of=gone

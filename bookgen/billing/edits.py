@@ -1,4 +1,4 @@
-"""AI edits: each covers a limited number of words. Words in unpaid books have a further limit."""
+"""AI edits: each may rewrite a limited number of words. In books that are not paid for, a further limit applies."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ UNPAID = (
 async def reserve(
     connection: DB, quota: Quota, standing: Standing, book_id: int, words: int, in_flight: Rewrite
 ) -> Rewrite:
-    """What rewriting a chapter of `words` words costs. Raises QuotaExceeded if too little is left next to `in_flight`.
+    """What rewriting a chapter of `words` words costs. Raises QuotaExceeded if too little is left for it.
 
-    Counts nothing. The account's slot is locked, so that two rewrites never both use what is left.
+    `in_flight`: the cost of the account's jobs in progress, which is not counted yet. Counts nothing; `spend` does.
+    The caller holds `slots.lock`, so that two rewrites never both use what is left.
     """
     edits = max(1, -(-words // WORDS_OF_AN_EDIT))
     await quota.require(connection, standing, Allowance.AI_EDITS, in_flight=in_flight.edits, amount=edits)
@@ -39,12 +40,12 @@ async def reserve(
 
 
 def covers(takes: Rewrite, words: int) -> bool:
-    """Whether what was reserved is enough for a chapter of `words` words."""
+    """Whether the reserved cost `takes` is enough for a chapter of `words` words."""
     return words <= takes.edits * WORDS_OF_AN_EDIT and (takes.unpaid_words == 0 or words <= takes.unpaid_words)
 
 
 async def spend(connection: DB, quota: Quota, account_id: int, takes: Rewrite) -> None:
-    """Count the rewrite, in the transaction that stores the text. Raises QuotaExceeded and then counts nothing."""
+    """Count the rewrite, in the transaction that stores its text. Raises QuotaExceeded if too little is left."""
     if takes.unpaid_words:
         standing = await quota.standing(connection, account_id)
         period, limit = standing.period, standing.plan.features.max_word_count_per_book // UNPAID_PART

@@ -1,6 +1,6 @@
 """Failed jobs whose model calls were paid for. A few per period are free, since models sometimes fail.
 
-Further ones count as if they had succeeded. Otherwise anyone could endlessly request what a model always refuses.
+Further failed jobs count as if they had succeeded. Otherwise anyone could endlessly request what a model refuses.
 """
 
 from __future__ import annotations
@@ -14,6 +14,6 @@ FREE_A_PERIOD = 10
 
 
 async def count_free(connection: asyncpg.Connection, quota: Quota, account_id: int) -> bool:
-    """Count a free failed job. Returns False if the free ones of the period are used up."""
+    """Count a failed job as free. Returns False if the period's free failed jobs are used up."""
     period = await quota.period(connection, account_id)
     return await usage.spend_failed_job(connection, account_id, period.start, period.end, FREE_A_PERIOD)

@@ -38,13 +38,13 @@ PAID = frozenset({"paid", "refunded"})
 
 
 class Outcome(NamedTuple):
-    """What applying an event did, stored with the event. If `customer` is set, refresh its subscriptions next."""
+    """What applying an event did. `said`: a text stored with the event. `customer`: refresh its subscriptions next."""
 
     said: str
     customer: str | None = None
 
 
-# Applies the processor's state in the given transaction.
+# A function that changes our rows to match what was read from the processor, in the transaction that it is given.
 Effect = Callable[[DB], Awaitable[Outcome]]
 
 
@@ -71,7 +71,7 @@ class Fulfilment:
         return lambda connection: self._apply_session(connection, session)
 
     async def read_customer(self, customer: str, *, keep: bool = False) -> Effect:
-        """Read the customer's subscriptions.
+        """Read the customer's subscriptions. Returns the function that applies them to our rows.
 
         `keep`: also change them at the processor: undo a cancellation after a paid upgrade, and release idle schedules.
         """
@@ -85,7 +85,7 @@ class Fulfilment:
         return lambda connection: self._apply_subscriptions(connection, customer, subscribed)
 
     async def _kept(self, subscription: ProcessorSubscription, *, keep: bool) -> ProcessorSubscription:
-        """The subscription with its cancellation undone."""
+        """The subscription with its cancellation undone (at the processor only if `keep`). Unchanged if it refuses."""
         try:
             if keep:
                 await self.gateway.keep(subscription)
@@ -100,7 +100,7 @@ class Fulfilment:
         return replace(subscription, cancel_at_period_end=False)
 
     async def _release_idle(self, subscription: ProcessorSubscription) -> None:
-        """Release an idle schedule, because a subscription with a schedule cannot be canceled in the portal."""
+        """End an idle schedule, if there is one: a subscription with a schedule cannot be canceled in the portal."""
         schedule = subscription.schedule
         if schedule is None or not schedule.is_idle or schedule.created_at > self._clock() - PLANNING:
             return
@@ -125,7 +125,10 @@ class Fulfilment:
     async def _read_and_apply(
         self, object_id: str, read: Callable[[str], Awaitable[Effect]], event_id: str | None
     ) -> Outcome | None:
-        """Read outside a transaction and apply in one. Read again if another event was applied meanwhile."""
+        """Read the object from the processor outside a transaction, then apply it in one. Returns the outcome.
+
+        If another event was applied meanwhile, the object is read again. None: this event was applied before.
+        """
         for _ in range(ATTEMPTS):
             if event_id and await payment_events.is_applied(self._db, event_id):
                 return None
@@ -138,7 +141,7 @@ class Fulfilment:
                 if event_id and not outcome.customer:
                     await payment_events.mark_applied(connection, event_id, outcome.said)
                 return outcome
-        raise Unavailable("Too many events of this payment arrived at once. Send this one again.")
+        raise Unavailable("Too many events of this payment arrived at once. Send this event again.")
 
     # --- one payment: credits, uses of an add-on ----------------------------------------------------
 
@@ -156,7 +159,9 @@ class Fulfilment:
                 offered=checkout.amount_cents,
                 to_do="Nothing was delivered. Look at the payment in the Stripe dashboard, and refund it.",
             )
-            return Outcome(f"paid {session.amount} {session.currency}, offered {checkout.amount_cents} {CURRENCY}")
+            return Outcome(
+                f"paid {session.amount} cents ({session.currency}), offered {checkout.amount_cents} cents ({CURRENCY})"
+            )
         account_id = await self._buyer(connection, checkout, session)
         status = "refunded" if _credits_refunded(1, session) else "paid"
         if account_id is None:
@@ -172,7 +177,7 @@ class Fulfilment:
         return outcome
 
     async def _buyer(self, connection: DB, checkout: Checkout, session: CheckoutSession) -> int | None:
-        """The account that opened the page, or else the account with the verified address that paid.
+        """The account that opened the page, otherwise that of the buyer's address; None while this is unverified.
 
         A customer that the processor created for a guest is never attached to an existing account.
         """
@@ -191,7 +196,7 @@ class Fulfilment:
         refunded = _credits_refunded(checkout.credits, session)
         await payments.wait(connection, checkout.id, session.email, refunded)
         outcome = await _settle(connection, checkout, session, status, None)
-        return Outcome(f"{outcome.said}; waits until the buyer's address is proven")
+        return Outcome(f"{outcome.said}; waits until the buyer's address is verified")
 
     async def _credit(self, connection: DB, checkout: Checkout, session: CheckoutSession, account_id: int) -> None:
         """Grant the paid credits, and take back the refunded ones that are not spent."""
@@ -243,7 +248,7 @@ class Fulfilment:
         present = await subscriptions.find(connection, account_id)
         by_hand = present is not None and present.processor_id is None and present.plan.slug != FREE
         if by_hand and not self._entitles(best):
-            return "an operator's plan stays"
+            return "kept the plan that the operator granted"
         known = await subscriptions.subscribe(
             connection,
             account_id,
@@ -263,7 +268,7 @@ class Fulfilment:
                 account_id=account_id,
                 plan=slug,
                 what="The customer pays for a plan that this server does not have.",
-                to_do="Add it to the table plan, or cancel the subscription in the Stripe dashboard.",
+                to_do="Add the plan to the table `plan`, or cancel the subscription in the Stripe dashboard.",
             )
             return f"there is no plan {slug}"
         return f"plan {slug}: {best.status}"
@@ -275,7 +280,7 @@ class Fulfilment:
         return f"add-on {slug}: {best.status}"
 
     def _weight(self, each: ProcessorSubscription) -> tuple[bool, bool, datetime, str]:
-        """Sort key to choose among several subscriptions: an entitling one, then a live one, then the newest."""
+        """Sort key for choosing a subscription: one in force is best, then one not canceled, then the newest."""
         return self._entitles(each), each.status is not SubscriptionStatus.CANCELED, each.created_at, each.id
 
     def _entitles(self, each: ProcessorSubscription) -> bool:
@@ -283,7 +288,7 @@ class Fulfilment:
 
 
 def _by_what(subscribed: Sequence[ProcessorSubscription]) -> dict[tuple[str, str], list[ProcessorSubscription]]:
-    """Our subscriptions by what may exist only once: the plan, and each add-on."""
+    """The subscriptions sold by us, grouped by (kind, slug): of a plan, and of each add-on, an account has only one."""
     found: dict[tuple[str, str], list[ProcessorSubscription]] = {}
     for each in subscribed:
         match each.tag.split(":"):

@@ -1,4 +1,4 @@
-"""The sources that can pay for an account's next book: the plan's allowance and lots of credits."""
+"""The sources that can pay for an account's next book: the plan's allowance, and credits in lots (`credits.py`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Funds:
         return self.books_left != 0 and covers_words(self.standing.plan, words)
 
     def lot_that_pays(self, words: int) -> CreditLot | None:
-        """The oldest lot that covers the book."""
+        """The oldest lot with a credit left that covers a book of this many words; None if there is none."""
         return next((lot for lot in self.lots if lot.available and words <= lot.words_per_book), None)
 
     @property

@@ -56,7 +56,7 @@ class Gateway:
 
     @property
     def live(self) -> bool | None:
-        """Whether the key is for live mode, by its prefix. In test mode no real money moves."""
+        """Whether the key is for live mode, by its prefix; None: unknown. In test mode no real money moves."""
         return next((live for live, names in KEYS.items() if self._secret_key.startswith(names)), None)
 
     async def close(self) -> None:
@@ -199,7 +199,7 @@ class Gateway:
             after = {"starting_after": page["data"][-1]["id"]}
 
     async def _with_arrears(self, subscription: ProcessorSubscription) -> ProcessorSubscription:
-        """The subscription, overdue since its oldest unpaid invoice.
+        """The subscription with `past_due_since` set to the time of its oldest unpaid invoice, if it is past due.
 
         Its current period does not show that, because a new period begins each month, paid or not.
         """
@@ -219,7 +219,7 @@ class Gateway:
     # --- the catalogue ------------------------------------------------------------------------------
 
     async def find_price(self, offer: Offer) -> tuple[str, int] | None:
-        """The id and amount in cents of the active price with the offer's name; None if there is none.
+        """The id and amount in cents of the active price with the offer's lookup key; None if there is none.
 
         A price in another currency or without our metadata is ignored.
         """
@@ -232,9 +232,9 @@ class Gateway:
         return ours[0] if ours else None
 
     async def price(self, offer: Offer) -> str:
-        """The offer's price, found or created. A changed amount becomes a new price that takes over the name.
+        """The id of the offer's price, found or created. A changed amount becomes a new price with the same lookup key.
 
-        It is looked up each time, because someone may have archived it at the processor.
+        The price is looked up each time, because someone may have archived it at the processor.
         """
         found = await self.find_price(offer)
         return found[0] if found and found[1] == offer.amount_cents else await self._make_price(offer)
@@ -244,7 +244,7 @@ class Gateway:
         return next((each["id"] for each in found["data"] if (each.get("metadata") or {}).get("bookgen")), None)
 
     async def portal(self) -> str:
-        """The portal's configuration, found or created."""
+        """The id of the billing portal's configuration, found or created."""
         if found := await self.find_portal():
             return found
         params = {"features": PORTAL_FEATURES, "metadata": {"bookgen": "portal"}}
@@ -333,7 +333,8 @@ def _read_one_by_one(listed: Iterable[processor.Object]) -> Iterator[ProcessorSu
                 "subscription_unreadable",
                 subscription_id=each.get("id"),
                 status=each.get("status"),
-                to_do="If bookgen sold this subscription, report the traceback as a bug. Its changes wait until then.",
+                to_do="If bookgen sold this subscription, report the traceback as a bug. Until it is fixed, changes of "
+                "the subscription are not applied.",
             )
             if processor.names_ours(each):
                 raise Unreadable from error
@@ -344,11 +345,11 @@ class Unreadable(Unavailable):
 
 
 class Refused(Conflict):
-    """The payment processor refuses this. The log of this server says why."""
+    """The payment processor refused this request. The server's log has the reason."""
 
 
 class Unknown(Refused):
-    """The payment processor does not know what this is about."""
+    """The payment processor does not have the object of this request. The server's log has details."""
 
 
 class UnknownCustomer(Unknown):

@@ -1,4 +1,6 @@
-"""Buyers without an account: an existing account with their verified address, a new account, or a waiting purchase."""
+"""Buyers who are not signed in. Their purchase goes to the account that has verified their address, or to a new
+account, or waits until their address is verified.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,14 @@ from bookgen.models import Account, LinkPurpose, Notice
 from bookgen.store import accounts, addresses, mails, payments, subscriptions
 from bookgen.store.accounts import NewAccount
 
-MAX_NAMES = 9  # tried for one account
+MAX_NAMES = 9  # usernames tried for one new account
 
 
 async def account_for(connection: Connection, email: str) -> tuple[int | None, bool]:
-    """The buyer's account, and whether it is new; None while the address is unverified.
+    """The id of the buyer's account, and whether it is new; no id while the buyer's address is unverified.
 
-    A new account is mailed a magic link. Paying with someone's address gives no access to their account, and an account
-    that only claims the buyer's address does not get the purchase.
+    `tell` mails a new account a sign-in link. Paying with someone's address gives no access to their account, and an
+    account that only claims the buyer's address does not get the purchase.
     """
     for username in islice(accounts.suggested_usernames(email), MAX_NAMES):
         known = await addresses.lock_holder(connection, email)
@@ -37,7 +39,10 @@ async def account_for(connection: Connection, email: str) -> tuple[int | None, b
 
 
 async def tell(connection: Connection, email: str, account_id: int | None, bought: str, *, new: bool) -> None:
-    """Mail the buyer a receipt and, if the address is not verified, a sign-in link that verifies it."""
+    """Mail the buyer a receipt and, if the address is not verified, a sign-in link that verifies it.
+
+    `account_id`, `new`: from `account_for`. `bought`: what was bought, in words.
+    """
     if new or account_id is None:
         await mails.enqueue(connection, LinkPurpose.MAGIC_LOGIN, email, bought=bought)
     if not new:

@@ -20,7 +20,7 @@ MAX_HOLD_SECONDS = 1800.0  # an older hold was left by a process that died
 
 
 class HeldImages:
-    """Images held for one request."""
+    """A hold: images of the allowance that are reserved for one request."""
 
     def __init__(self, hold_id: UUID, account_id: int, period: Period) -> None:
         self._id, self._account_id, self._period = hold_id, account_id, period
@@ -33,8 +33,10 @@ class HeldImages:
         await self.give_back(connection)
 
     @asynccontextmanager
-    async def bringing(self, connection: asyncpg.Connection, images: int) -> AsyncIterator[None]:
-        """A transaction that stores the images. They count even if that fails, because they were paid for."""
+    async def storing(self, connection: asyncpg.Connection, images: int) -> AsyncIterator[None]:
+        """A transaction that stores the images. They count even if the book is gone or has no room for them,
+        because they were paid for.
+        """
         try:
             async with connection.transaction():
                 yield
@@ -43,7 +45,7 @@ class HeldImages:
             raise
 
     async def give_back(self, db: DB) -> None:
-        """Release the images that were not made."""
+        """End the hold, so that other requests can use its images."""
         await image_holds.remove(db, self._account_id, self._id)
 
 
@@ -68,7 +70,7 @@ async def held_images(database: Database, quota: Quota, account_id: int, images:
 
 
 async def hold_images(database: Database, quota: Quota, account_id: int, images: int, hold_id: UUID) -> HeldImages:
-    """Hold this many images, or raise QuotaExceeded. Replaces a hold with the same id, which a dead process left."""
+    """Hold this many images, or raise QuotaExceeded. Replaces a hold with this id, which a crashed process has left."""
     async with database.http.acquire() as connection, connection.transaction():
         await subscriptions.lock(connection, account_id)
         await image_holds.remove(connection, account_id, hold_id)

@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 
 class NightlyReconcile:
-    """A loop in every process. The night is claimed, so that only one process does the work."""
+    """A loop in every process. Each night one process claims the work in the database and does it."""
 
     def __init__(self, db: asyncpg.Pool, reconciliation: Reconciliation, clock: Callable[[], datetime]) -> None:
         self._db = db
@@ -40,7 +40,8 @@ class NightlyReconcile:
             except Exception:
                 log.exception(
                     "payments_not_reconciled",
-                    to_do="It is tried again within about three hours. If this repeats, report the traceback as a bug.",
+                    to_do="Payments are reconciled again within about three hours. If this repeats, report the "
+                    "traceback as a bug.",
                 )
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
@@ -54,7 +55,8 @@ class NightlyReconcile:
             log.warning(
                 "payment_reconciled",
                 difference=difference,
-                to_do="Nothing, unless it was skipped. If this happens every night, run: bookgen payments sync",
+                to_do="Nothing: it was repaired, unless `difference` says skipped. If this repeats every night, run: "
+                "bookgen payments sync",
             )
             differences += 1
         await reconciliation.plan(self._db, next_night(now))

@@ -9,24 +9,27 @@ from bookgen.store import usage
 from bookgen.store.database import DB
 
 FREE_OF_A_BOOK = 3
-MIN_BOOKS = 5  # drafts are free, and some are thrown away
+MIN_BOOKS = 5  # outlines are free for at least so many books a period, since some drafts are thrown away
 
 
 async def is_free(db: DB, standing: Standing, made: int, *, in_flight: int = 0) -> bool:
-    """Whether the next outline is free for a book that has had `made`, given the account's outlines in flight."""
+    """Whether the next outline of a book is free.
+
+    `made`: how many outlines the book has had. `in_flight`: how many are in progress for the account's books.
+    """
     return made < FREE_OF_A_BOOK and await _left(db, standing, in_flight) > 0
 
 
 async def beyond_free(db: DB, standing: Standing, in_flight: int) -> int:
-    """How many of the account's outlines in flight will be AI edits, because the period's free ones are used up.
+    """How many of the outlines in progress will count as AI edits, because the period's free outlines are used up.
 
-    `in_flight`: those of books that have had fewer than FREE_OF_A_BOOK.
+    `in_flight`: the outlines in progress of the account's books that have had fewer than FREE_OF_A_BOOK.
     """
     return max(0, -await _left(db, standing, in_flight))
 
 
 async def _left(db: DB, standing: Standing, in_flight: int) -> int:
-    """The period's free outlines that are left beside those in flight; below 0 if more are in flight."""
+    """How many of the period's free outlines are left after those in progress; negative if too few are left."""
     books = standing.plan.features.books_per_month
     if books == UNLIMITED:
         return FREE_OF_A_BOOK

@@ -14,7 +14,7 @@ class Period:
 
 
 def period_at(anchor: datetime, now: datetime) -> Period:
-    """The month from `anchor` that contains `now`; its end belongs to the next one."""
+    """The month, counted from `anchor`, that contains `now`. Its end is exclusive."""
     months = (now.year - anchor.year) * 12 + now.month - anchor.month
     if add_months(anchor, months) > now:
         months -= 1

@@ -34,7 +34,7 @@ class PlanChanges:
         self._gateway = fulfilment.gateway
 
     async def change(self, account_id: int, processor_id: str | None, offer: Offer) -> datetime | None:
-        """Change to the offer. Returns when it takes effect; None if it has already."""
+        """Change to the offer. Returns when the change takes effect; None if it took effect immediately."""
         customer = await Customers(self._db, self._gateway).of(account_id)
         present = await self._running(customer, processor_id)
         begins = None
@@ -78,7 +78,7 @@ class PlanChanges:
             raise Conflict(UNPAID + (CALLED_OFF if present.next_plan else ""), payment_url=changed.payment_url)
 
     async def _pay(self, account_id: int, present: ProcessorSubscription, offer: Offer) -> ProcessorSubscription:
-        checkout_id, key = await note(self._db, account_id, offer)
+        checkout_id, key = await record_attempt(self._db, account_id, offer)
         try:
             changed = await self._gateway.change_plan(present, offer, checkout=key)
         except Conflict:  # the change is no longer possible
@@ -92,7 +92,7 @@ class PlanChanges:
             await self._gateway.release(present.schedule.id)
 
     async def _plan_again(self, customer: str, before: ProcessorSubscription) -> None:
-        """Schedule the change in `before` again, which was cancelled for an upgrade that then failed."""
+        """Schedule the change in `before` again, if there was one: it was cancelled for an upgrade that then failed."""
         if before.next_plan is None:
             return
         slug, interval = before.next_plan
@@ -113,7 +113,7 @@ class PlanChanges:
         await self._fulfilment.refresh_customer(customer)
 
     async def _running(self, customer: str, processor_id: str | None) -> ProcessorSubscription:
-        """The subscription to change, read from the processor because it may have ended without our knowledge."""
+        """The subscription, read from the processor. Raises Conflict if it has ended, which we may not know yet."""
         try:
             subscribed = await self._gateway.subscriptions(customer)
         except UnknownCustomer:
@@ -127,7 +127,7 @@ class PlanChanges:
         )
 
     async def _is_smaller(self, present: ProcessorSubscription, offer: Offer) -> bool:
-        """Whether the offer is a smaller plan, or the same plan by the month instead of by the year."""
+        """Whether the offer is a smaller plan, or the same plan billed monthly instead of yearly."""
         match present.tag.split(":"):
             case ["plan", slug, interval]:
                 pass
@@ -137,8 +137,8 @@ class PlanChanges:
         return old is not None and new is not None and _size(new, offer.billing) < _size(old, interval)
 
 
-async def note(db: asyncpg.Pool, account_id: int | None, offer: Offer) -> tuple[int, UUID]:
-    """Record an attempt to buy before the call to the processor. The row's key makes the call idempotent."""
+async def record_attempt(db: asyncpg.Pool, account_id: int | None, offer: Offer) -> tuple[int, UUID]:
+    """Record an attempt to buy, before the processor is called. Returns the checkout's id and its idempotency key."""
     return await payments.open_checkout(
         db,
         account_id,

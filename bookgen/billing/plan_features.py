@@ -38,7 +38,7 @@ def pays_for_any(plan: Plan, words: int) -> bool:
 
 
 def larger_plan(plan: Plan, offered: Iterable[Plan], words: int) -> Plan | None:
-    """The first offered plan that has more books a month than `plan` and covers a book of this many words."""
+    """The first offered plan with more books a month than `plan` and books of this many words; None: there is none."""
     books = plan.features.books_per_month
     return next(
         (
@@ -53,5 +53,5 @@ def larger_plan(plan: Plan, offered: Iterable[Plan], words: int) -> Plan | None:
 
 
 def left(limit: int, taken: int) -> int:
-    """What remains of a limit, -1 for an unlimited one."""
+    """How much of a limit is left after `taken`; -1 (unlimited) if the limit is -1."""
     return UNLIMITED if limit == UNLIMITED else max(limit - taken, 0)

@@ -64,7 +64,7 @@ HARMLESS_DISPUTES = ("won", "warning_needs_response", "warning_under_review", "w
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`live`: about real money, not the processor's test mode."""
+    """An event of the processor's webhook. `live`: it is about real money, not test mode."""
 
     id: str
     type: str
@@ -75,7 +75,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class CheckoutSession:
-    """`key` is that of our checkout. The amounts are in cents."""
+    """A hosted checkout page. `key`: the key of our row `checkout`. `amount` and `refunded` are in cents."""
 
     id: str
     key: UUID | None
@@ -111,8 +111,8 @@ class SubscriptionSchedule:
 class ProcessorSubscription:
     """A subscription. `tag`: kind, slug and interval of its offer in our catalogue.
 
-    `past_due_since`: since when it is unpaid; this does not depend on when we learn of it. `keep_as`: the tag of an
-    upgrade that undoes a pending cancellation once it is paid.
+    `past_due_since`: since when it is unpaid, whenever we learn of that. `keep_as`: the tag of an upgrade that undoes a
+    pending cancellation once it is paid.
     """
 
     id: str
@@ -141,7 +141,7 @@ class ProcessorSubscription:
 
     @property
     def is_to_keep(self) -> bool:
-        """Whether the upgrade was paid and its cancellation is still set."""
+        """Whether the upgrade of `keep_as` was paid, and the subscription's cancellation is still to be undone."""
         return self.keep_as == self.tag and self.status is not SubscriptionStatus.CANCELED
 
 
@@ -192,12 +192,12 @@ def checkout_session(found: Object) -> CheckoutSession:
 
 
 def is_disputed(disputes: Sequence[Object]) -> bool:
-    """Whether a charge that is marked as disputed has lost its money to one of its `disputes`."""
+    """Whether one of a charge's `disputes` has taken its money. If none is listed, assume so."""
     return not disputes or any(each["status"] not in HARMLESS_DISPUTES for each in disputes)
 
 
 def refunded_cents(refunds: Sequence[Object]) -> int:
-    """The refunded cents of a payment."""
+    """The refunded cents of a payment. Refunds that failed do not count."""
     return sum(each["amount"] for each in refunds if each["status"] not in FAILED_REFUNDS)
 
 
@@ -278,7 +278,7 @@ def unpaid_since(renewals: Iterable[Object]) -> datetime | None:
 
 
 def invoice(found: Object) -> Invoice:
-    """An invoice with the period that it bills for. That is in its lines; its own fields have the period before."""
+    """An invoice with the period that it bills for: that of its last line. Its own fields have the previous period."""
     lines = (found.get("lines") or {}).get("data") or [{}]
     period = lines[-1].get("period") or {"start": found["period_start"], "end": found["period_end"]}
     return Invoice(
@@ -296,7 +296,7 @@ def invoice(found: Object) -> Invoice:
 
 
 def reference(value: Any) -> str | None:
-    """The id of an object that the processor sends either as an id or expanded."""
+    """The id of an object that the processor sends either as an id or in full; None if it sends none."""
     found: str | None = value["id"] if isinstance(value, Mapping) else value
     return found
 
@@ -310,7 +310,7 @@ def _end(found: Object, item: Object) -> datetime:
 
 
 def _period(found: Object, item: Object, edge: str) -> int:
-    """The current period's start or end, which earlier versions of the processor's API have on the subscription."""
+    """The current period's start or end (`edge`). Earlier versions of the API have it on the subscription `found`."""
     name = f"current_period_{edge}"
     seconds: int = item[name] if name in item else found[name]
     return seconds

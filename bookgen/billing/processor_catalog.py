@@ -1,4 +1,4 @@
-"""The catalogue: our plans, add-ons and packages as products and prices at the processor, found by our names."""
+"""The catalogue: our plans, add-ons and packages as products and prices at the processor, found by our lookup keys."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Offer:
 
     @property
     def tag(self) -> str:
-        """The tag written on the price, which identifies subscriptions to an older price too."""
+        """The tag that we write on the price. It also identifies subscriptions whose price has changed since."""
         return f"{self.kind}:{self.slug}:{self.billing}"
 
 

@@ -1,4 +1,8 @@
-"""Quotas: what is left this period and which source pays. Allowances are held, consumed and released here."""
+"""Quotas: what is left this period, and which source pays for a book: the plan or a credit.
+
+A hold reserves a book of the plan, or a credit, for a run. It is consumed when the run completes; otherwise it is
+released.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +118,7 @@ class Quota:
     async def hold_book(
         self, connection: DB, standing: Standing, book_id: int, run_id: UUID, target_word_count: int
     ) -> FundingSource:
-        """Hold what pays for this run, in the transaction that accepts it.
+        """Hold what pays for this run, in the transaction that accepts the run. Returns the source that pays.
 
         Raises BookQuotaExceeded or PlanUpgradeRequired.
         """
@@ -152,7 +156,7 @@ class Quota:
             raise QuotaExceeded(WRITTEN_OUT)
 
     async def consume_book(self, connection: DB, account_id: int, book_id: int, run_id: UUID, words: int) -> None:
-        """Turn the run's hold into a consumption, in the transaction that completes the run. Idempotent per run."""
+        """Count the book, and end the run's hold, in the transaction that completes the run. Idempotent per run."""
         await subscriptions.lock(connection, account_id)
         hold = await holds.find_by_run(connection, run_id)
         if hold:
@@ -173,7 +177,7 @@ class Quota:
         await usage.count(connection, account_id, period.start, period.end, words=words)
 
     async def release_book(self, connection: DB, book_id: int, *, wrote: bool) -> None:
-        """Release the hold of a run that did not complete, or keep it for the book if something was written."""
+        """Release the hold of a run that did not complete. If the run `wrote` something, keep the hold for the book."""
         hold = await holds.find_by_book(connection, book_id)
         if hold is None:
             return
@@ -236,7 +240,7 @@ class Quota:
         return self.exhausted(standing, allowance, standing.plan.features.limit(allowance), used, held)
 
     def exhausted(self, standing: Standing, quota_type: str, limit: int, used: int, held: int = 0) -> dict[str, object]:
-        """The details of the error for an allowance, or another limit of a period, that has too little left.
+        """The details of the error if too little is left of an allowance, or of another limit, this period.
 
         `held` is reserved for work in progress: it is neither used nor remaining.
         """
@@ -252,7 +256,7 @@ class Quota:
 
 
 def _covered(plan: Plan, hold: Hold) -> int:
-    """The longest book that the hold pays for."""
+    """The length of the longest book that the hold pays for, in words."""
     return plan.features.max_word_count_per_book if hold.words_per_book is None else hold.words_per_book
 
 

@@ -1,4 +1,4 @@
-"""Bring our payments and the processor's into agreement: set it up, apply waiting events, compare both ledgers."""
+"""Set up the payment processor, apply events that were not applied yet, and compare its data with ours."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ Facts = dict[str, Any]
 
 
 class Side(NamedTuple):
-    """How to compare and update objects of one kind."""
+    """How to compare and update objects of one kind, each by its id at the processor.
+
+    `read`: returns the function that applies the object to our rows. `facts`: what our rows say about the object.
+    `refresh`: reads and applies it.
+    """
 
     read: Callable[[str], Awaitable[Effect]]
     facts: Callable[[DB, str], Awaitable[Facts]]
@@ -40,7 +44,7 @@ class Reconciliation:
     # --- sync ---------------------------------------------------------------------------------------
 
     async def sync(self, *, apply: bool) -> AsyncIterator[str]:
-        """Make the processor's catalogue match ours. Yields a line for each thing that is missing or differs."""
+        """Yield a line for each price, portal or webhook missing or wrong at the processor. `apply`: correct it."""
         for offer in await offers(self._db):
             difference = _difference(offer, await self._gateway.find_price(offer))
             if difference:
@@ -65,7 +69,7 @@ class Reconciliation:
     # --- replay -------------------------------------------------------------------------------------
 
     async def replay(self, *, everything: bool) -> AsyncIterator[str]:
-        """Apply the waiting events, oldest first; with `everything`, all stored events."""
+        """Apply the events that were not applied yet, oldest first; with `everything`, all stored events."""
         for found in await payment_events.listed(self._db, waiting_only=not everything):
             try:
                 event = processor.event(found)
@@ -84,7 +88,10 @@ class Reconciliation:
     # --- reconcile ----------------------------------------------------------------------------------
 
     async def reconcile(self, *, mend: bool, since: timedelta, now: datetime) -> AsyncIterator[str]:
-        """Compare the processor's data with ours. Yields a line for each difference."""
+        """Compare the processor's data with ours. Yields a line for each difference. `mend`: also correct our rows.
+
+        Reads the checkouts of the period `since` before `now`, and the subscriptions of all customers.
+        """
         sessions = Side(self._fulfilment.read_session, payments.session_facts, self._fulfilment.refresh_session)
         for session_id in await payments.sessions_since(self._db, now - since):
             async for line in self._reconcile(session_id, sessions, mend=mend):
@@ -95,7 +102,7 @@ class Reconciliation:
                 yield line
 
     async def _reconcile(self, name: str, side: Side, *, mend: bool) -> AsyncIterator[str]:
-        """Yield the differences of one object. An object that cannot be read or applied does not stop the others."""
+        """Yield the differences of the object `name`. One that cannot be read or applied does not stop the others."""
         try:
             changes = await self._compare(name, side.read, side.facts)
             for change in changes:
@@ -108,7 +115,7 @@ class Reconciliation:
     async def _compare(
         self, name: str, read: Callable[[str], Awaitable[Effect]], facts: Callable[[DB, str], Awaitable[Facts]]
     ) -> list[str]:
-        """The changes that applying the processor's data would make. They are made in a transaction and rolled back."""
+        """The changes that the processor's data would make to our rows, found in a transaction that is rolled back."""
         effect = await read(name)
         async with self._db.acquire() as connection:
             transaction = connection.transaction()

@@ -9,7 +9,10 @@ from bookgen.errors import InvalidInput
 
 
 def checked_url(field: str, url: str | None, default: str, origins: Collection[str]) -> str:
-    """`url` if its origin is one of `origins`, so that our pages never redirect to a foreign site."""
+    """`url`, or `default` if it is None. Raises InvalidInput, about `field`, unless its origin is one of `origins`.
+
+    So our pages never redirect to a foreign site.
+    """
     if url is None:
         return default
     try:
@@ -18,7 +21,7 @@ def checked_url(field: str, url: str | None, default: str, origins: Collection[s
         origin = ""
     # Browsers treat a backslash as a slash; urlsplit does not.
     if origin not in origins or "\\" in url or any(ord(character) < 33 for character in url):
-        raise InvalidInput(**{field: ["Must be an address of this service, or of an origin that its operator allows."]})
+        raise InvalidInput(**{field: ["The URL must belong to this service or to an origin that its operator allows."]})
     return url
 
 

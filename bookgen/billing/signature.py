@@ -13,7 +13,7 @@ TOLERANCE_SECONDS = 300
 
 
 def require_signature(payload: bytes, header: str, secrets: Sequence[str], now: float) -> None:
-    """Refuse a body not signed with one of `secrets` within five minutes of now in either direction.
+    """Raise InvalidInput unless the body was signed with one of `secrets`, at most five minutes before or after now.
 
     During a rotation there are several secrets. The raw bytes are signed, so they are checked before they are parsed.
     """

@@ -20,8 +20,9 @@ MOMENT = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An account's plan and period. `current_period_end`: the end of the paid time, or of the allowance period of an
-    unpaid plan.
+    """An account's plan, and the period in which its allowances count.
+
+    `current_period_end`: the end of the paid time, or, without a paid plan, of the allowance period.
     """
 
     account_id: int
@@ -41,7 +42,7 @@ async def find_standing(db: DB, account_id: int, now: datetime, *, billing: bool
 
 
 def _period(subscription: Subscription, now: datetime) -> Period:
-    """An unpaid period grants nothing new; the last paid period continues."""
+    """The allowance period. While a payment is overdue, the last paid period continues, and nothing new is granted."""
     period, unpaid = period_at(subscription.anchor, now), subscription.past_due_since
     if subscription.status is not SubscriptionStatus.PAST_DUE or unpaid is None:
         return period
@@ -55,7 +56,7 @@ def standard_plan(*, billing: bool) -> str:
 
 
 def is_entitled(owned: Subscription | OwnedAddon, now: datetime, renewal_grace: timedelta) -> bool:
-    """Whether the account is entitled to its subscription."""
+    """Whether the account's subscription or add-on is in force now."""
     return entitled(owned.status, owned.current_period_end, owned.past_due_since, now, renewal_grace)
 
 
@@ -79,7 +80,7 @@ def entitled(
 
 
 def is_live(owned: Subscription | OwnedAddon) -> bool:
-    """Whether the processor still bills it. If so, it is changed instead of bought again."""
+    """Whether the processor still bills the subscription or add-on, so that it is changed instead of bought again."""
     return owned.processor_id is not None and owned.status in (
         SubscriptionStatus.ACTIVE,
         SubscriptionStatus.TRIALING,

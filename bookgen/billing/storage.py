@@ -18,10 +18,10 @@ async def keeps_everything(db: DB, quota: Quota, account_id: int) -> bool:
 
 
 async def require_stored(connection: DB, quota: Quota, account_id: int, *, growth: int = 0) -> None:
-    """Raise PlanUpgradeRequired if the account exceeds its plan's storage after `growth` more bytes, in the transaction
-    that wrote the rest.
+    """Raise PlanUpgradeRequired if what the account stores, and `growth` more bytes, exceed its plan's storage.
 
-    Call it last, just before the growth itself: concurrent growth waits until the transaction ends.
+    Call it in the transaction that stores more: after the rows are written, or with their size as `growth` just before.
+    It locks the account's storage, so that concurrent growth waits until the transaction ends.
     """
     allowed = (await quota.plan(connection, account_id)).features.max_stored_mb
     if allowed == UNLIMITED:

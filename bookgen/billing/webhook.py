@@ -25,7 +25,7 @@ UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, OS
 
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")  # an escaped NUL in a string, without an escaped backslash before it
 
-RECONCILE = "Apply the change in another way: bookgen payments reconcile --mend"
+RECONCILE = "To apply the change without the event, run: bookgen payments reconcile --mend"
 
 
 class UnreadableEvent(BookgenError):
@@ -48,7 +48,7 @@ class Webhook:
         self._clock = clock
 
     async def receive(self, payload: bytes, signature: str) -> None:
-        """Receive an event. Returns after its effect is committed; until then the sender may repeat it."""
+        """Verify and apply an event. Returns after its effect is committed; the sender repeats an event that fails."""
         if not self._secrets:
             raise InvalidInput(
                 "This server has no webhook secret, so it cannot check events. Set STRIPE_WEBHOOK_SECRET."
@@ -79,7 +79,7 @@ class Webhook:
         log.error("payment_event_unreadable", event_id=found["id"], type=str(found.get("type")), to_do=RECONCILE)
 
     async def apply(self, event: Event, *, again: bool = False) -> None:
-        """Bring the event's object up to date. `again`: also if the event was applied before."""
+        """Bring our rows for the event's object up to date. `again`: also if the event was applied before."""
         once = None if again else event.id
         match _subject(event):
             case "session", session_id:

@@ -14,7 +14,7 @@ from bookgen.files.keeping import Files
 from bookgen.store import covers, exports, stored_files
 
 EVERY_SECONDS = 60.0
-COVERS_EVERY = 60  # rounds, because it reads all covers
+COVERS_EVERY = 60  # old covers are deleted in every 60th round only, because this reads all covers
 MAX_BATCHES = 200  # per round, so that one kind of row does not keep the others waiting
 
 log = structlog.get_logger(__name__)
@@ -45,7 +45,7 @@ class FileCleanup:
             except Exception:
                 log.exception(
                     "files_not_swept",
-                    to_do="It is tried again in a minute. If this repeats, report the traceback as a bug.",
+                    to_do="The cleanup is tried again in a minute. If this repeats, report the traceback as a bug.",
                 )
             rounds += 1
             await asyncio.sleep(EVERY_SECONDS)

@@ -26,7 +26,10 @@ PASSING = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EMFILE, er
 
 
 class Folder(FilePlace):
-    """Uses threads of its own, so that a folder that does not respond blocks neither other work nor the shutdown."""
+    """Stores files in a folder, with threads of its own.
+
+    So a folder that does not respond blocks neither other work nor the shutdown.
+    """
 
     def __init__(self, root: Path) -> None:
         super().__init__(str(root))
@@ -74,7 +77,7 @@ class Folder(FilePlace):
         try:
             return path.read_bytes()
         except FileNotFoundError:
-            self._root.stat()  # fails if the folder is not mounted: then no file is missing
+            self._root.stat()  # fails if the folder is not mounted: then the file is not lost, only unreachable
             raise FileMissing from None
 
     def _delete(self, path: Path) -> None:

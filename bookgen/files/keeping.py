@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 
 class Files:
-    """Stores new files at `address`, or in their rows if it is None. Reads files from where their rows say."""
+    """Stores new files at `address`, or in the database if it is None. Reads each file from where its row says."""
 
     def __init__(
         self, places: Places | None = None, address: str | None = None, limits: ExportLimits | None = None
@@ -47,7 +47,7 @@ class Files:
     # Write
 
     async def keep(self, db: asyncpg.Pool, data: bytes) -> NewFile:
-        """Write a file for a row that is about to be committed. Raises FilesUnavailable."""
+        """Write a file before its row is committed. Returns what the row stores. Raises FilesUnavailable."""
         return NewFile(data) if self.address is None else NewFile(None, (await self.put(db, self.address, data)).id)
 
     async def put(self, db: asyncpg.Pool, address: str, data: bytes, *, check: bool = False) -> StoredFile:
@@ -62,7 +62,7 @@ class Files:
         return file
 
     async def copy(self, db: asyncpg.Pool, originals: Sequence[StoredFile]) -> dict[int, NewFile | None]:
-        """Copies of files, by the originals' ids. None: the file is no longer there."""
+        """Copies of files, by the originals' ids. None: the original no longer exists. Raises FilesUnavailable."""
         turns = asyncio.Semaphore(COPIES_AT_ONCE)
 
         async def one(original: StoredFile) -> NewFile | None:
@@ -97,7 +97,7 @@ class Files:
         return await self.read(lambda: media.find(db, key))
 
     async def export(self, db: DB, book_id: int, digest: str) -> bytes | None:
-        """The cached file, or None."""
+        """The cached file; None if there is none or its place is unreachable."""
         found = False
 
         async def find() -> FoundFile | None:
@@ -128,13 +128,14 @@ class Files:
                     "stored_file_missing",
                     place=found.file.place,
                     name=found.file.name,
-                    to_do="An export is made again. Put a picture back from a backup, or delete it.",
+                    to_do="An export is made again automatically. If this was a picture, restore the file from a "
+                    "backup or delete the picture.",
                 )
                 return None
             try:
                 return await self.get(found.file)
             except FileMissing:
-                missing = found.file.id  # moved or deleted in the meantime, unless the row names the same file again
+                missing = found.file.id  # probably moved or deleted in the meantime; lost if the row still names it
         return None
 
     async def get(self, file: StoredFile) -> bytes:

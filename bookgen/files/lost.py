@@ -1,4 +1,4 @@
-"""The place of lost files. They were missing when the backup was made that this database was restored from."""
+"""Stands in for the place of lost files: those missing from the backup from which this database was restored."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from bookgen.files.place import FileMissing, FilePlace, FilesRefused
 
 class LostFiles(FilePlace):
     async def prepare(self) -> None:
-        raise FilesRefused("Lost files cannot be stored.")
+        raise FilesRefused("No files can be stored in the place of lost files.")
 
     async def put(self, name: str, data: bytes) -> None:
-        raise FilesRefused("Lost files cannot be stored.")
+        raise FilesRefused("No files can be stored in the place of lost files.")
 
     async def get(self, name: str) -> bytes:
         raise FileMissing

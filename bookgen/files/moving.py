@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class Move:
-    """The progress of a move: moved `files` and `bytes` of how many.
+    """The progress of a move: `files` of `of_files` files, and `bytes` of `of_bytes` bytes, have been moved.
 
     `missing`: the files of pictures that can't be moved, because they are missing or damaged.
     """
@@ -41,10 +41,10 @@ class Move:
 
 
 class Mover:
-    """Moves files to the place `target`, or into their rows if it is None."""
+    """Moves files to the place `target`, or into the database if it is None."""
 
     def __init__(self, db: asyncpg.Pool, files: Files, target: str | None, report: Callable[[Move], None]) -> None:
-        """`report` is called after each file."""
+        """`report` is called with the progress after each file."""
         self._db, self._files, self._target, self._report = db, files, target, report
 
     async def run(self) -> Move:

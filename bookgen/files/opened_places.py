@@ -1,4 +1,4 @@
-"""Open the places of files by the addresses in their rows."""
+"""Opens the folders and buckets of stored files, by the addresses in the files' rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bookgen.files.lost import LostFiles
 from bookgen.files.place import BUCKET, BucketAccess, FilePlace
 from bookgen.store.stored_files import LOST
 
-DATABASE = "database"  # the setting that keeps files in their rows
+DATABASE = "database"  # the value of BOOKGEN_FILES that stores files in the database
 
 
 @dataclass(slots=True)

@@ -57,7 +57,7 @@ class FilePlace(ABC):
 
     @abstractmethod
     async def prepare(self) -> None:
-        """Create the folder if it is missing. Only for places without files; others are missing if not mounted."""
+        """Create the folder if it is missing. Only for a place without files: otherwise the folder is not mounted."""
 
     async def try_out(self) -> None:
         """Write a file, read it and remove it. Raises FilesUnavailable if any of this fails.

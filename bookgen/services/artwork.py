@@ -31,7 +31,7 @@ PICTURE_BYTES = 1_000_000  # of a painted picture with its thumbnail; few are la
 
 @dataclass(frozen=True, slots=True)
 class WrittenCover:
-    """A cover whose files are written, and whose rows are not yet."""
+    """A cover whose files are stored, before its rows are."""
 
     made: MadeCover
     picture: NewFile
@@ -48,7 +48,10 @@ class Artwork:
     async def generate_covers(
         self, account_id: int, book_id: int, *, count: int, style: str, prompt: str
     ) -> list[Cover]:
-        """Make up to `count` new cover variants. Failed ones return their allowance if at least one succeeds."""
+        """Make `count` new covers. Returns those that succeeded; only these use the allowance of images.
+
+        `style` and `prompt`: the user's wishes. Raises the first failure if all fail.
+        """
         db = self._database.http
         book = await self._book(account_id, book_id)
         await self._require_room(account_id, count)
@@ -57,7 +60,7 @@ class Artwork:
             order = await self._order(account_id, book, before)
             made = await self._maker.covers(order, copy, range(len(before), len(before) + count), style, prompt)
             written = [await self._written(each) for each in made]
-            async with db.acquire() as connection, held.bringing(connection, len(made)):
+            async with db.acquire() as connection, held.storing(connection, len(made)):
                 await held.consume(connection, len(made))  # before all other locks, in the lock order of `editing`
                 must_exist(await books.lock(connection, account_id, book_id))
                 kept = [await _keep_cover(connection, book_id, each, style, prompt) for each in written]
@@ -83,7 +86,7 @@ class Artwork:
         try:
             order = await self._order(account_id, book, before, run_id, halt)
             (made,) = await self._maker.covers(order, await self._copy(book), [len(before)], "", "")
-            # Retried here: what called this would have the cover painted and paid for once more.
+            # Retried here, because a retry of the whole call would have the cover painted and paid for again.
             written = await through_outages(lambda: self._written(made))
         except BaseException:
             await held.give_back(db)
@@ -109,8 +112,10 @@ class Artwork:
         run_id: UUID | None = None,
         halt: Halt | None = None,
     ) -> PictureOrder:
-        """An order for covers, `before` being those that the book has. A written book that gets a drawn cover is
-        shown to the text model, which may choose the design. Raises CallsHalted."""
+        """An order for covers. `before`: the covers that the book has already.
+
+        If no image model paints it, the text model proposes a design, once a prose book has text. Raises CallsHalted.
+        """
         material = Material(book, *await texts.chapters(self._database.http, book.id))
         order = PictureOrder(
             account_id, book, COVER, sheet=await self._sheet(book), run_id=run_id, halt=halt, material=material
@@ -132,7 +137,7 @@ class Artwork:
             await books.touch(connection, book_id)
 
     async def illustrate(self, account_id: int, chapter_id: int, *, prompt: str, caption: str) -> Illustration:
-        """Add a new picture in the middle of the chapter."""
+        """Add a new picture: in the middle of the chapter, or, in a children's book, before its text."""
         db = self._database.http
         chapter = must_exist(await chapters.find(db, account_id, chapter_id))
         book = await self._book(account_id, chapter.book_id)
@@ -145,7 +150,7 @@ class Artwork:
             made = await self._maker.illustration(order, chapter, variant, prompt)
             picture, new = made.picture, await self._files.keep(db, made.picture.data)
             size = {"width": picture.width, "height": picture.height}
-            async with db.acquire() as connection, held.bringing(connection, 1):
+            async with db.acquire() as connection, held.storing(connection, 1):
                 await held.consume(connection, 1)
                 must_exist(await chapters.lock(connection, account_id, chapter_id))
                 kept = await illustrations.add(

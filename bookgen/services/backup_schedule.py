@@ -27,9 +27,9 @@ from bookgen.store.database import connect_unbounded
 
 LOOK_SECONDS = 60.0
 RETRY_SECONDS = 900.0  # after a failure, unless backups are made more often
-ALIVE_SECONDS = 30.0  # between two signs of life on the connection that holds the claim
+ALIVE_SECONDS = 30.0  # between two queries that keep the connection with the claim open
 END_SECONDS = 10.0
-INCOMPLETE = 3  # the exit code of a backup without the pictures that are missing
+INCOMPLETE = 3  # the exit code of `bookgen backup` if stored pictures are missing, so the backup lacks them
 NAME = re.compile(r"bookgen-\d{8}T\d{6}Z\.backup")
 PARTIAL = ".partial"
 
@@ -55,8 +55,11 @@ class BackupSchedule:
         may_begin: Callable[[], bool],
         shortage: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """`may_begin`: whether this process has its lease and is not about to end. `shortage`: why the disk of the
-        data folder has no room for the drill's copy of the database."""
+        """`may_begin`: whether this process may start work: others see it as alive, and it is not shutting down.
+
+        `shortage`: why the data folder's disk has no room for the copy of the database that verifies a backup; None: it
+        has room.
+        """
         self._dsn = direct_dsn
         self._plan = plan
         self._may_begin = may_begin
@@ -82,7 +85,7 @@ class BackupSchedule:
             except Exception:
                 log.exception(
                     "backup_not_begun",
-                    to_do="It is tried again in a minute. If this repeats, report the traceback as a bug.",
+                    to_do="The backup is tried again in a minute. If this repeats, report the traceback as a bug.",
                 )
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -155,7 +158,7 @@ class BackupSchedule:
             "backup_failed",
             folder=str(self._plan.folder),
             reason=reason,
-            to_do="Remove the cause that `reason` names. It is tried again within 15 minutes.",
+            to_do="Remove the cause that `reason` names. The backup is tried again within 15 minutes.",
         )
 
 
@@ -175,7 +178,7 @@ async def _ended(process: Process) -> None:
 
 @contextlib.contextmanager
 def _explained(folder: Path) -> Iterator[None]:
-    """Raises StartupError instead of an OSError: the folder of the setting can't be used, and why."""
+    """Turn an OSError into a StartupError that says why the folder of BOOKGEN_BACKUP_DIR can't be used."""
     try:
         yield
     except OSError as error:
@@ -186,7 +189,7 @@ def _explained(folder: Path) -> Iterator[None]:
 
 
 def _prepare(folder: Path) -> None:
-    """Create the folder, and remove what killed processes left in it."""
+    """Create the folder, and remove the partial backups that killed processes left in it."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for left in folder.glob(f"*{PARTIAL}"):
         if NAME.fullmatch(left.name.removesuffix(PARTIAL)):

@@ -21,7 +21,7 @@ from bookgen.writing.facts.findings import bible_notes
 if TYPE_CHECKING:
     from asyncpg import Connection, Pool
 
-OUTAGE_SECONDS = 3.0  # how long an author waits for the findings of a change that is stored
+OUTAGE_SECONDS = 3.0  # how long a request waits for the database to store findings; its change is stored already
 CHANGED = "The bible has changed since you read it. Read it again (GET /books/{id}/bible/), then send your change."
 
 log = structlog.get_logger(__name__)
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StoryBible:
-    """What is settled about a book. Texts are empty and lists have no entries where nothing is.
+    """What has been decided about a book. If nothing has been, a text is empty and a list has no entries.
 
     Each entry of `people`, `places` and `terms` is a mapping with a `name`. `authored` are the fields that the author
     has written.
@@ -76,7 +76,7 @@ def bible_of(book: Book) -> StoryBible:
 
 
 def _kind(book: Book) -> StoryKind | None:
-    """The kind in the bible, else that of the genre; None if neither says."""
+    """The kind of story: from the bible, otherwise from the genre; None if neither says."""
     found = story_kind(book) or ("children" if book.kind is BookKind.CHILDRENS else "")
     return StoryKind(found) if found else None
 
@@ -106,12 +106,14 @@ async def change(
     sent: Mapping[str, Any],
     is_as_read: Callable[[Book], bool],
 ) -> Book:
-    """Change the author's entries in one transaction, and correct the facts that contradict them.
+    """Change the author's entries in one transaction, and correct the facts that contradict them. Returns the book.
 
-    Then note the chapters that contradict the bible. If the database is lost before that, the change is stored all the
-    same, and the next one compares again.
+    `sent`: fields from the request. `is_as_read`: whether the book is still in the version that the author has read.
 
-    Raises NotFound, PlanUpgradeRequired, and Conflict if the book is no longer `is_as_read`.
+    Then find where chapters contradict the bible (`note_deviations`). If the database fails before these findings are
+    stored, the change is kept, and the next change finds them again.
+
+    Raises NotFound, PlanUpgradeRequired, and Conflict if the book has changed since it was read.
     """
     async with pool.acquire() as connection, connection.transaction():
         before = must_exist(await books.lock(connection, account_id, book_id))
@@ -131,15 +133,15 @@ async def change(
     return changed
 
 
-# What the findings depend on, beside the texts, whose versions are compared one by one.
+# The fields of the book on which findings depend. They also depend on the texts: the statement compares their versions.
 COMPARED = ("bible", "authored_bible", "bible_changes")
 
 
 async def note_deviations(pool: Pool, account_id: int, book: Book) -> None:
-    """Replace the findings of each written chapter about contradictions to the bible.
+    """Find where each written chapter contradicts the bible, and store this instead of the earlier findings.
 
-    The texts are compared without a lock or a connection. If the bible changes in the meantime, that change compares
-    them again.
+    The texts are compared without a lock or a connection. If the bible changes in the meantime, nothing is stored,
+    because that change compares the texts again.
     """
     written = [each for each in await chapters.of_book(pool, book.id) if each.content.strip()]
     noted = await facts.of_book(pool, book.id)
@@ -161,9 +163,9 @@ async def _correct_facts(connection: Connection, before: Book, changed: Book) ->
 
 
 def authors_changes(book: Book, sent: Mapping[str, Any]) -> dict[str, Any]:
-    """What an author has changed in the bible, in the stored form.
+    """The fields of `sent` whose values the author has changed, in the stored form.
 
-    A field without a value is None: its entry is removed. A field sent back unchanged still counts as the model's.
+    None: the author has emptied the field, so its entry is removed. A field sent back unchanged is left out.
     """
     stored = {name: _stored(value) for name, value in sent.items()}
     present = bible_of(book)

@@ -17,7 +17,7 @@ from bookgen.store.stored_files import NewFile
 
 
 class _FilesChanged(Exception):
-    """A picture is in a file that was not copied."""
+    """One of the book's pictures is in a file that has not been copied yet."""
 
 
 async def copy_book(db: asyncpg.Pool, files: Files, quota: Quota, account_id: int, book_id: int) -> Book:
@@ -39,8 +39,8 @@ async def copy_book(db: asyncpg.Pool, files: Files, quota: Quota, account_id: in
             except _FilesChanged:  # a picture was added or moved meanwhile
                 continue
     finally:
-        with contextlib.suppress(Unavailable):  # files that nobody names are given up later in any case
-            await files.discard(db, *filter(None, copied.values()))  # those that no row has taken
+        with contextlib.suppress(Unavailable):  # files without a row are removed later in any case
+            await files.discard(db, *filter(None, copied.values()))  # removes only the copies that no row refers to
 
 
 async def _copy_rows(

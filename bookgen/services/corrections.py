@@ -27,7 +27,7 @@ MAX_TRIES = 10
 
 @dataclass(frozen=True, slots=True)
 class AppliedSuggestions:
-    """The result of applying suggestions: how many were applied, how many are stale, and the changed chapters."""
+    """How many suggestions were applied, how many are stale (their text has changed), and the changed chapters' ids."""
 
     applied: int
     stale: int
@@ -57,7 +57,7 @@ class Corrections:
         return AppliedSuggestions(applied, stale + found_stale, [chapter for chapter, (a, _) in done.items() if a])
 
     async def apply_safe_of_run(self, account_id: int, run_id: UUID) -> None:
-        """Apply the safe suggestions of a production's report, if it has one. Idempotent."""
+        """Apply the suggestions that need no review from the run's proofreading report, if it has one. Idempotent."""
         report_id = await reports.of_run(self._pool, run_id, ReportKind.PROOFREADING)
         if report_id is not None:
             await self.apply(account_id, report_id, lambda each: each.safe)
@@ -84,7 +84,7 @@ class Corrections:
         return applied, stale
 
     async def _apply(self, account_id: int, chapter_id: int, chosen: Collection[int]) -> Placement:
-        """Apply the chosen suggestions to the chapter, and place the others in the new text.
+        """Apply the chosen suggestions to the chapter, and find the places of its other suggestions in the new text.
 
         The new text is computed without holding a connection. It is saved only if the chapter and its suggestions have
         not changed meanwhile; otherwise it is computed again.

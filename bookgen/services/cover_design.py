@@ -1,4 +1,4 @@
-"""Asks the text model for the design of a drawn cover, once for each state of a book."""
+"""Asks the text model for the design of a cover that bookgen draws, once for each state of a book."""
 
 from __future__ import annotations
 
@@ -40,10 +40,9 @@ class CoverDesigner:
         self._price, self._caps = price, caps
 
     async def idea(self, material: Material, run_id: UUID | None = None, halt: Halt | None = None) -> CoverIdea | None:
-        """The design for the book's covers; None if the model proposes none, and the cover is drawn by genre and at
-        random.
+        """The model's proposal for the book's covers; None if it makes none, so that genre and chance decide.
 
-        Raises CallsHalted.
+        `run_id`: the run that the cover is for. Raises CallsHalted.
         """
         db, book = self._database.http, material.book
         asked = await compute(cover_idea.fingerprint, material)
@@ -60,7 +59,7 @@ class CoverDesigner:
         return idea
 
     async def ask(self, request: TextRequest, material: Material, run_id: UUID | None, halt: Halt | None) -> TextReply:
-        """The reply to a request about the book. Its cost is recorded in any case."""
+        """Send the request to the model. The cost is recorded even if the call fails or is cancelled."""
         book, budget = material.book, None
         spent: tuple[Spent, ...] = ()
         if not self._caps.none:
@@ -78,7 +77,7 @@ class CoverDesigner:
                 await asyncio.shield(self._charge(request.stage, spent, material, run_id))
 
     async def _charge(self, stage: str, spent: tuple[Spent, ...], material: Material, run_id: UUID | None) -> None:
-        """Record the cost. For a run, wait out a database outage."""
+        """Record the cost. For a run, wait until the database is available again."""
         calls = tuple(
             model_calls.PaidCall(each.model, each.usage, self._price(each.model, each.usage), each.call_id)
             for each in spent
@@ -89,7 +88,7 @@ class CoverDesigner:
 
 
 class _PaidSteps(Steps):
-    """Steps that charge calls without storing their replies."""
+    """The steps of a proposal: each model call is paid for, and its reply is not stored."""
 
     def __init__(self, designer: CoverDesigner, material: Material, run_id: UUID | None, halt: Halt | None) -> None:
         self._designer, self._material = designer, material

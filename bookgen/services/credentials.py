@@ -47,7 +47,7 @@ def new_identity() -> str:
 
 
 def _certificate(key: Ed25519PrivateKey, authority: Ed25519PrivateKey) -> Certificate:
-    """A certificate as C2PA requires it: version 3, with these key usages and an issuer."""
+    """A certificate for `key`, signed by `authority`, as C2PA requires it. If both are one key, the authority's own."""
     from cryptography import x509
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
@@ -124,7 +124,8 @@ class CredentialSigner:
 class Credential:
     """The newest manifest of a file. `intact`: its signature is valid, and the file is unchanged since it was signed.
 
-    `trusted`: the certificate is on the trust list of the reader, which has none for a server's own key.
+    `trusted`: the signer's certificate is on the reader's trust list, which has no server's own key. `terms`: the IPTC
+    names of the source types in the manifest, such as `trainedAlgorithmicMedia`.
     """
 
     signer: str

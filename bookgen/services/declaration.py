@@ -21,7 +21,10 @@ BY_MODEL = (SourceType.MODEL, SourceType.PARTLY_MODEL)
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """`words` has the share of each chapter that has text, by its number. `translator`: the model that translated."""
+    """Who made a book. `words`: who wrote how many words of each chapter with text, by the chapter's number.
+
+    `translator`: the model that translated the text, if any.
+    """
 
     words: Mapping[int, Share]
     pictures: Sequence[PictureOrigin]
@@ -67,7 +70,10 @@ async def declare(db: DB, account_id: int, book_id: int) -> Declaration:
 
 
 async def words_of(db: DB, account_id: int, book_id: int, written: Sequence[Chapter]) -> dict[int, Share]:
-    """The share of each of the book's chapters, by its number. Former texts are read only where an author edited."""
+    """Who wrote how many words of each `written` chapter, by the chapter's number.
+
+    Former texts are read only for chapters that an author has edited.
+    """
     former: dict[int, list[FormerText]] = defaultdict(list)
     for each in await provenance.revisions(db, account_id, book_id):
         former[each.chapter_id].append(each)
@@ -87,7 +93,7 @@ async def _share(chapter: Chapter, compared: Sources, texts: Mapping[int, str]) 
 
 
 def source_of(words: Share, pictures: Iterable[SourceType]) -> SourceType | None:
-    """The declared origin of a file with these words and pictures; None if people made it or bookgen drew its cover."""
+    """The declared origin of a file with these words and pictures; None if no model or sample text is involved."""
     if words.model and not words.by_people:
         return SourceType.MODEL
     if words.model or any(each in BY_MODEL for each in pictures):

@@ -5,7 +5,7 @@ fixed order, so that transactions never deadlock:
 
     rank  rows                            locked by
     1     the account                     `addresses.lock`, if its address or its tokens change
-    2     the account's slot              `slots.lock`: while it is held, no run is accepted and none ends
+    2     the account's slot for runs     `slots.lock`: while it is held, no run is accepted and none ends
     3     the account's usage period      `subscriptions.lock`, before anything is counted, held or spent
     4     the book's newest run           `book_state.lock`, which locks 2 to 5
     5     the book                        `books.lock`, or `books.keep` if it only must not be deleted
@@ -14,7 +14,8 @@ fixed order, so that transactions never deadlock:
     8     the account's storage           `storage.lock`, the last step if an account's texts grow
 
 A transaction may skip ranks. It may also lock more rows of a table in which it already holds a lock: the account's next
-run is promoted last, under the slot. It never takes its first lock of a lower rank after a lock of a higher rank.
+queued run is started last, while the slot is locked. It never takes its first lock of a lower rank after a lock of a
+higher rank.
 
 - The subscription's row stands for the usage period, which has no row until something is counted.
 - An INSERT locks the rows that it refers to, and a DELETE waits for that lock. A transaction that deletes a book has
@@ -58,7 +59,9 @@ MAX_PLAN_SCENES = MAX_PLAN_ENTRIES = 50  # of a chapter's plan
 DEFAULT_CHAPTERS, WORDS_A_CHAPTER = 10, 50
 BOOK_CHANGED = "The book has changed since you read it. Read it again (GET /books/{id}/), then send your change."
 CHANGED = "The chapter has changed since you read it. Read it again (GET /chapters/{id}/), then send your change."
-ONLY_CHILDRENS = "Only children's books have this field. Leave it out, or create one with POST /books/childrens/."
+ONLY_CHILDRENS = (
+    "Only children's books have this field. Leave it out, or create a children's book (POST /books/childrens/)."
+)
 _OF_CHILDRENS = frozenset(("theme", "characters"))
 
 
@@ -93,12 +96,13 @@ async def change_book(
     changes: Mapping[str, Any],
     read: str | None = None,
 ) -> None:
-    """Change fields of the book; fields with their present value are left out. A new length is distributed over the
-    unwritten chapters.
+    """Change fields of the book; fields with their present value are ignored.
+
+    A new length is distributed over the unwritten chapters.
 
     `read`: the version that the caller has read; Conflict if the book has another one.
 
-    Raises NotFound; Conflict if the outline decides the number of chapters; PlanUpgradeRequired; InvalidInput for
+    Raises NotFound; Conflict if the outline already decides the chapter count; PlanUpgradeRequired; InvalidInput for
     fields that only children's books have, and for fewer words than chapters; GenerationInProgress for fields that an
     active run depends on.
     """
@@ -150,7 +154,8 @@ async def save_chapter(
 ) -> SavedChapter:
     """Change fields of the chapter. An overwritten text becomes a revision. A blank text counts as no text.
 
-    `writer`: the model that wrote the new text, if known. `words`: its word count, if the caller has counted.
+    `origin`: what made the change. `writer`: the model that wrote the new text, if known. `words`: the number of
+    words of the new text, if the caller has counted them.
 
     Raises NotFound; Conflict if the chapter has changed since it was `read`; PlanUpgradeRequired if its new target
     makes the book too long, or if its text exceeds the plan's storage.
@@ -208,7 +213,7 @@ async def revise_outline(
     replace: bool,
     read: str | None = None,
 ) -> None:
-    """Change and add chapters as in the entries. With `replace`, also remove and reorder them.
+    """Change and add chapters as in `entries` (see `revised_chapters`). With `replace`, also remove and reorder them.
 
     `read`: the version of the book that the caller has read; Conflict if it has another one.
 

@@ -1,4 +1,4 @@
-"""An author's decisions about the facts of a story: a corrected value, intended, or wrong."""
+"""An author's decisions about the facts of a story: a corrected value, or the status `intended` or `wrong`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ async def decide(
     sent: Mapping[str, Any],
     is_as_read: Callable[[Fact], bool],
 ) -> Fact:
-    """Store the author's decision in one transaction. Returns the fact as it is then.
+    """Store the author's decision (`value`, `status` and `reason` in `sent`) in one transaction. Returns the new fact.
 
-    Raises NotFound, and Conflict if the fact is no longer `is_as_read`.
+    `is_as_read`: whether the fact is still in the version that the author has read. If not, raises Conflict. Raises
+    NotFound.
     """
     async with connection.transaction():
         must_exist(await books.lock(connection, account_id, book_id))

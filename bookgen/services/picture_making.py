@@ -1,4 +1,4 @@
-"""Makes covers and illustrations: painted by an image model or drawn here. Records their cost."""
+"""Makes covers and illustrations: painted by an image model, or drawn by bookgen's own code. Records the cost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from bookgen.writing.picture_book import pictures
 
 COVER, ILLUSTRATION = "cover", "illustration"
 HERO = "hero"  # the family of designs for picture books
-PATIENCE = 60.0  # seconds that a waiting client allows a busy or unavailable provider
+PATIENCE = 60.0  # how many seconds a request waits for a busy or unavailable provider
 
 COVER_PROMPT = """\
 Cover artwork for a book, portrait, without any text, letters, numbers, logos or borders.
@@ -68,8 +68,8 @@ T = TypeVar("T")
 class PictureOrder:
     """The pictures of one request, and their costs that are not recorded yet. `run_id`: the run that requests them.
 
-    Of covers: `material` is the book with its chapters, `idea` the design that was proposed for it, and `planned` the
-    families of that design that no cover of the book has yet.
+    Only for covers: `material` is the book with its chapters, and `idea` the design that was proposed for it.
+    `planned`: the families (kinds of layout) in that proposal that no cover of the book has yet.
     """
 
     account_id: int
@@ -87,7 +87,7 @@ class PictureOrder:
 
 @dataclass(frozen=True, slots=True)
 class MadeCover:
-    """A cover as it is stored, and its design if it was drawn here."""
+    """A cover as it is stored, and its design if bookgen drew it."""
 
     picture: Picture
     thumbnail: Picture
@@ -98,7 +98,7 @@ class MadeCover:
 
 @dataclass(frozen=True, slots=True)
 class MadePicture:
-    """A picture as it is stored. `shows` says what one drawn here is of."""
+    """A picture as it is stored. `shows`: a description, if bookgen drew the picture."""
 
     picture: Picture
     source: SourceType
@@ -106,7 +106,7 @@ class MadePicture:
 
 
 class PictureMaker:
-    """Makes pictures. If `images` is None, everything is drawn here. Costs are recorded however the work ends."""
+    """Makes pictures. If `images` is None, bookgen draws them. The costs are recorded even if the work fails."""
 
     def __init__(
         self,
@@ -126,7 +126,10 @@ class PictureMaker:
     async def covers(
         self, order: PictureOrder, copy: Copy, variants: Iterable[int], style: str, prompt: str
     ) -> list[MadeCover]:
-        """Make the variants and return the covers that succeeded. Raises the first failure if none did."""
+        """Make a cover for each number in `variants`. Returns those that succeeded. Raises a failure if none did.
+
+        `copy`: the words on the cover. `style` and `prompt`: the user's wishes.
+        """
         makers = [
             self._drawn_cover(order, copy, variant, order.planned[at : at + 1], f"{style} {prompt}")
             if self._images is None
@@ -141,7 +144,7 @@ class PictureMaker:
 
     @property
     def draws(self) -> bool:
-        """Whether pictures are drawn here."""
+        """Whether bookgen draws the pictures, since there is no image model."""
         return self._images is None
 
     async def _drawn_cover(
@@ -176,7 +179,7 @@ class PictureMaker:
         asked = await compute(_cover_prompt, order, style, prompt)
         reply = await self._painted(images, order, asked, PORTRAIT)
         job = CoverJob(copy, f"{_seed(book)} {variant}", book.genre, variant, style, reply.data)
-        # The title and the names stand on it, which no model made.
+        # Only partly: no model made the title and the names on the cover.
         return await self._marked_cover(await self._finished(order, job, reply), SourceType.PARTLY_MODEL)
 
     async def _marked_cover(
@@ -186,7 +189,7 @@ class PictureMaker:
         return MadeCover(picture, thumbnail, cover.style, source, design)
 
     async def _spread(self, order: PictureOrder, chapter: Chapter, prompt: str) -> MadePicture:
-        """Make a picture of a children's book, with its given characters."""
+        """Make a picture for two facing pages of a children's book, with the book's characters."""
         scene = Scene(prompt or f"{chapter.title}. {chapter.summary}", "")
         try:
             painted = await self._painter.spread(
@@ -218,7 +221,7 @@ class PictureMaker:
         return MadePicture(await self._marks.marked(finished.picture, source), source, finished.shows)
 
     async def _drawn(self, order: PictureOrder, job: CoverJob | PictureJob | ReceivedJob, *, paid: bool = False) -> Any:
-        """Run the job in a worker. Runs, and pictures already paid for, wait until one is free."""
+        """Run the job in a worker process. For a run, or if the picture is already `paid`, wait until one is free."""
         if paid or order.run_id is not None:
             return await self._pool.run_patiently(order.account_id, job)
         async with self._pool.turn(order.account_id):
@@ -256,7 +259,7 @@ class PictureMaker:
             raise UpstreamAIError(UNUSABLE, stage=order.stage, retryable=True, chapter_number=number) from error
 
     async def _all_made(self, order: PictureOrder, makers: Sequence[Awaitable[T]]) -> list[T]:
-        """Run all makers and return the pictures that succeeded. Raises the first failure if none did."""
+        """Run all makers. Returns what succeeded. Raises an unexpected error, or the first failure if all failed."""
         try:
             outcomes = await asyncio.gather(*makers, return_exceptions=True)
         finally:
@@ -277,7 +280,7 @@ class PictureMaker:
         return CostBudget(self._database.http, self._caps, self._price, purpose)
 
     async def _charge(self, order: PictureOrder) -> None:
-        """Record the cost of all pictures, also of failed ones. For a run, wait out a database outage."""
+        """Record the cost of all pictures, also of failed ones. For a run, wait until the database is available."""
         calls = tuple(
             model_calls.PaidCall(spent.model, spent.usage, self._price(spent.model, spent.usage), spent.call_id)
             for spent in order.paid
@@ -293,7 +296,7 @@ def _seed(book: Book) -> str:
 
 
 def _cover_prompt(order: PictureOrder, style: str, prompt: str) -> str:
-    """The painter's prompt: from the book's text once there is one, before that from its idea."""
+    """The prompt for a painted cover: from the book's text if it has any, otherwise from its title and description."""
     book, material = order.book, order.material
     childrens = book.kind is BookKind.CHILDRENS
     if material and cover_art.is_written(material.chapters):

@@ -108,10 +108,9 @@ class Proofreading:
         return must_exist(await reports.find(self._pool, account_id, report_id))
 
     async def delete(self, account_id: int, report_id: int) -> None:
-        """Delete a report. If its reading has started, it counts as a check, since its suggestions may have been
-        applied already.
+        """Delete a report. Raises NotFound.
 
-        Raises NotFound.
+        If work on it had begun, it counts as a check, since its suggestions may have been applied already.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             await subscriptions.lock(connection, account_id)
@@ -134,7 +133,7 @@ class Proofreading:
         return count, found
 
     async def preview(self, account_id: int, report_id: int, suggestion_id: int) -> Preview:
-        """The preview of a suggestion. Raises NotFound, and Conflict if the suggestion is no longer pending."""
+        """The preview of a suggestion. Raises NotFound, and Conflict if it cannot be applied (any more)."""
         await self._place(account_id, report_id)
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         chapter = must_exist(await chapters.find(self._pool, account_id, suggestion.chapter_id))
@@ -146,11 +145,11 @@ class Proofreading:
         return await compute(_preview, suggestion, chapter)
 
     async def apply(self, account_id: int, report_id: int, suggestion_ids: Collection[int]) -> AppliedSuggestions:
-        """Apply the pending ones of these suggestions, one transaction per chapter. Former texts become revisions."""
+        """Apply these suggestions if they are pending, one transaction per chapter. Former texts become revisions."""
         return await self._corrections.apply(account_id, report_id, lambda each: each.id in suggestion_ids)
 
     async def unknown(self, account_id: int, report_id: int, suggestion_ids: Collection[int]) -> list[int]:
-        """Those of the ids that no suggestion of the report has."""
+        """The ids among `suggestion_ids` that belong to no suggestion of the report."""
         return await suggestions.unknown(self._pool, account_id, report_id, suggestion_ids)
 
     async def apply_safe(self, account_id: int, report_id: int) -> AppliedSuggestions:
@@ -158,7 +157,10 @@ class Proofreading:
         return await self._corrections.apply(account_id, report_id, lambda each: each.safe)
 
     async def apply_one(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
-        """Apply a suggestion and return it, applied or stale. Raises NotFound, and Conflict if it was dismissed."""
+        """Apply a suggestion and return it, applied or stale.
+
+        Raises NotFound, and Conflict if it was dismissed or has no replacement text.
+        """
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         if suggestion.status is SuggestionStatus.DISMISSED:
             raise Conflict(
@@ -182,8 +184,8 @@ class Proofreading:
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         if suggestion.status is SuggestionStatus.APPLIED:
             raise Conflict(
-                "This suggestion was applied, so it cannot be dismissed. To undo it, restore the text before it (POST "
-                "/chapters/{id}/revisions/{revision_id}/restore/)."
+                "This suggestion was applied, so it cannot be dismissed. To undo it, restore the chapter's former text "
+                "(POST /chapters/{id}/revisions/{revision_id}/restore/)."
             )
         return suggestion
 
@@ -191,7 +193,7 @@ class Proofreading:
         return must_exist(await suggestions.find(self._pool, account_id, report_id, suggestion_id), "suggestion")
 
     async def _place(self, account_id: int, report_id: int) -> None:
-        """Find the suggestions again in chapters that have changed since."""
+        """Find the places of the report's suggestions again in chapters that have changed since they were placed."""
         for chapter_id in await suggestions.outdated(self._pool, account_id, report_id):
             await self._corrections.place(account_id, chapter_id)
 
@@ -230,7 +232,7 @@ def _preview(suggestion: Suggestion, chapter: Chapter) -> Preview:
 
 
 def _diff(before: str, start: int, end: int, replacement: str) -> str:
-    """A unified diff, without context, of the known change. Computing a diff would take minutes for some texts."""
+    """A unified diff, without context lines, of this replacement. A general diff would take minutes for some texts."""
     first, last = before.rfind("\n", 0, start) + 1, before.find("\n", end)
     last = len(before) if last < 0 else last
     number = before.count("\n", 0, first) + 1

@@ -2,9 +2,9 @@
 
 A word is the model's if it is part of RUN consecutive words that also occur, in this order, in a text that the model
 wrote for the chapter. All other words are a person's: *edited* in a paragraph that has words of the model, *human* in a
-paragraph that has none. Proofreading corrections and answers to an editor count as the model's if nothing else changed
-its text. Only the newest 20 revisions are kept. If none of them is known to be the model's alone, the text is compared
-with the oldest one whose writer is a model.
+paragraph that has none. Proofreading corrections and rewrites for an editor's report count as the model's if nothing
+else changed the text. Only the newest 20 revisions are kept. If none of them is known to be the model's alone, the text
+is compared with the oldest one whose writer is a model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bookgen.models import SAMPLE_WRITER, Chapter, RevisionOrigin
 from bookgen.store.provenance import FormerText
 from bookgen.words import split, weight
 
-# Of changes that nobody wrote by hand.
+# The origins of revisions whose change nobody wrote by hand.
 NO_AUTHORS = (RevisionOrigin.PROOFREADING, RevisionOrigin.REVIEW, RevisionOrigin.NOT_PREFERRED)
 RUN = 5  # words: fewer are often the same by chance
 _PARAGRAPHS = re.compile(r"\n\s*\n")
@@ -49,7 +49,7 @@ class Share:
 
 
 class Weights(NamedTuple):
-    """The parts of a text before they are rounded to whole words."""
+    """Like Share, but not yet rounded to whole words."""
 
     model: float = 0.0
     edited: float = 0.0
@@ -66,7 +66,7 @@ class Sources:
 
 
 def sources(chapter: Chapter, former: Sequence[FormerText]) -> Sources:
-    """`former`: the chapter's revisions, oldest first."""
+    """What to compare the chapter's text with. `former`: the chapter's revisions, oldest first."""
     if chapter.writer and _is_as_written(chapter, former):
         return Sources(whole=True)
     alone = tuple(each for at, each in enumerate(former) if _was_as_written(each, former[:at]))
@@ -77,7 +77,10 @@ def sources(chapter: Chapter, former: Sequence[FormerText]) -> Sources:
 
 
 def share(chapter: Chapter, compared: Sources, texts: Mapping[int, str]) -> Share:
-    """The words of the chapter's text. `texts`: those of the revisions that it is compared with. Slow if it is long."""
+    """Count the chapter's words by who wrote them. Slow for a long text.
+
+    `texts`: the texts of `compared.revisions`, by their ids.
+    """
     if not chapter.content.strip():
         return Share()
     if compared.whole:
@@ -92,7 +95,7 @@ def share(chapter: Chapter, compared: Sources, texts: Mapping[int, str]) -> Shar
 def _is_as_written(chapter: Chapter, former: Sequence[FormerText]) -> bool:
     """Whether the text is unchanged since the model wrote it."""
     changes = [each for each in former if each.origin not in NO_AUTHORS]
-    if chapter.written_at is None:  # written before that was noted, or copied with its book
+    if chapter.written_at is None:  # written before this time was recorded, or copied with its book
         return not changes
     return not changes or changes[-1].created_at <= chapter.written_at
 
@@ -105,7 +108,7 @@ def _was_as_written(revision: FormerText, before: Sequence[FormerText]) -> bool:
 
 
 def _counted(paragraphs: Sequence[Sequence[str]], by_model: Iterable[str], samples: Iterable[str]) -> Weights:
-    """The share of all paragraphs, not rounded to whole words."""
+    """Count the words by who wrote them, not rounded. `paragraphs`: the words of each; `by_model`, `samples`: texts."""
     words = [word for paragraph in paragraphs for word in paragraph]
     weights = [weight(word) for word in words]
     run = min(RUN, max(1, len(words)))
@@ -132,7 +135,7 @@ def _runs(texts: Iterable[str], run: int) -> Runs:
 
 
 def _covered(words: Sequence[str], runs: Runs, run: int) -> list[bool]:
-    """For each word, whether it is in one of the runs."""
+    """For each word, whether it is part of one of the `runs`, sequences of `run` consecutive words."""
     covered = [False] * len(words)
     for at in range(len(words) - run + 1):
         if tuple(words[at : at + run]) in runs:

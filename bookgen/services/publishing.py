@@ -33,7 +33,7 @@ Chosen = ExportSettings | None  # None: the settings that are stored with the bo
 MAX_HOPELESS = 10_000
 HOPELESS_SECONDS = 600.0  # after which a file is tried again: the machine may just have been busy
 
-KINDS = (*FORMATS, "preview", "pages", "scans")  # of jobs
+KINDS = (*FORMATS, "preview", "pages", "scans")  # of export jobs
 metrics.start_at_zero(metrics.EXPORTS, KINDS, ("ok", "timeout", "failed"))
 metrics.start_at_zero(metrics.EXPORT_TIMES, KINDS)
 
@@ -51,7 +51,7 @@ class ExportedFile:
 
 @dataclass(frozen=True, slots=True)
 class BookPages:
-    """The pages of a book. `json` is an object with `page_count` and `pages` as HTML."""
+    """The pages of a book. `json`: an object with `page_count`, and `pages` as HTML or as images with their text."""
 
     book: Book
     covers: Sequence[Cover]
@@ -74,7 +74,11 @@ class _Shared:
 
 
 class Publisher:
-    """Makes files. `_hopeless`: the kinds of file that took too long, by book, with the book's last change and when."""
+    """Makes the files of books.
+
+    `_hopeless`: the files that took too long, by book and kind; the values are the time of the book's last change, and
+    that of the attempt (monotonic).
+    """
 
     def __init__(
         self,
@@ -97,7 +101,7 @@ class Publisher:
 
     @property
     def load(self) -> RenderLoad:
-        """The worker processes that make files."""
+        """How many of the worker processes that make files are busy and idle, and how many jobs wait for one."""
         return self._pool.load
 
     async def close(self) -> None:
@@ -134,7 +138,7 @@ class Publisher:
         return _exported(made, FORMATS["pdf"].content_type, name)
 
     async def pages(self, account_id: int, book_id: int, first: int = 1, count: int | None = None) -> BookPages:
-        """The pages as HTML, laid out as in the PDF, or `count` of them from number `first`.
+        """The pages as HTML, laid out as in the PDF: all, or `count` pages from page number `first`.
 
         Raises NotFound beyond the last page.
         """
@@ -146,12 +150,15 @@ class Publisher:
         return BookPages(book, await covers.of_book(self._database.http, book.id), pages)
 
     async def scans(self, account_id: int, book_id: int, settings: Chosen = None, batch: int = 1) -> BookPages:
-        """A batch of pages of the PDF with these settings, as images. Raises NotFound beyond the last page."""
+        """Pages of the PDF with these settings, as images. Raises NotFound beyond the last page.
+
+        `batch`: the number of the batch, from 1. A batch has PAGES_OF_A_SCAN pages.
+        """
         book, plan = await self._book(account_id, book_id)
         settings = replace(settings or ExportSettings.of_book(book.export_settings), cover_wrap=False)
         made = await self._made(SCANS, book, settings, plan, first=(batch - 1) * PAGES_OF_A_SCAN + 1)
         if made.body.endswith(b"[]}"):
-            raise NotFound("No such page. Send `page` 1 and read the number of pages in `page_count`.")
+            raise NotFound("No such page. Send `page`: 1, and read the number of pages in `page_count`.")
         return BookPages(book, await covers.of_book(self._database.http, book.id), made.body)
 
     async def font_warning(self, book: Book) -> str | None:
@@ -189,7 +196,7 @@ class Publisher:
             return _MadeFile(digest, found or await self._once(digest, lambda: self._make(job, digest)), missing)
 
     async def _once(self, key: str, make: Callable[[], Coroutine[Any, Any, bytes]]) -> bytes:
-        """The result of `make`, run once per key. It is cancelled when all its callers have left."""
+        """The result of `make`. Concurrent calls with one `key` share a task, cancelled when all callers have left."""
         shared = self._under_way.get(key)
         if shared is None:
             shared = self._under_way[key] = _Shared(asyncio.create_task(make()))

@@ -30,7 +30,7 @@ async def render_job(
     *,
     marks: bool,
 ) -> Job:
-    """The job for a file of the book's `written` chapters. `marks`: whether the file names its origin."""
+    """The job for a file of this `kind` with the book's `written` chapters. `marks`: whether it names its origin."""
     author = book.author_name or await accounts.author_name(db, book.account_id)
     selected = await covers.selected(db, book.id)
     cover = await _picture(db, files, selected) if settings.include_cover or settings.cover_wrap else None
@@ -41,7 +41,7 @@ async def render_job(
 
 
 async def _source(db: DB, book: Book, written: Sequence[Chapter], settings: ExportSettings) -> SourceType | None:
-    """The origin that the file's metadata names: of its words and of the pictures in it."""
+    """The origin of the file's words and pictures, for its metadata; None as in `source_of`."""
     words = await words_of(db, book.account_id, book.id, written)
     has_cover = settings.include_cover or settings.cover_wrap
     shown = [
@@ -68,7 +68,7 @@ async def _pictures(db: DB, files: Files, book_id: int) -> list[PlacedPicture]:
 
 
 def _design(cover: Cover | None) -> CoverDesign | None:
-    """The cover's design, or None if it was not drawn here."""
+    """The design of a cover that bookgen drew; None if an image model painted the cover, or there is none."""
     told = cover and cover.design
     if not told:
         return None

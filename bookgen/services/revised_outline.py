@@ -1,4 +1,4 @@
-"""What an author's entries make of a book's outline. Nothing is stored here."""
+"""Computes a book's outline after an author's changes. Nothing is stored here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_CHAPTERS = 100
 
 @dataclass(frozen=True, slots=True)
 class RevisedChapter:
-    """One chapter of a revised outline: an existing one, or a new one."""
+    """One chapter of a revised outline. `chapter`: the existing chapter that it changes; None: it is new."""
 
     chapter: Chapter | None
     title: str
@@ -36,7 +36,11 @@ class RevisedChapter:
 def revised_chapters(
     book: Book, existing: Sequence[Chapter], entries: Sequence[Mapping[str, Any]], *, replace: bool
 ) -> list[RevisedChapter]:
-    """The chapters of the revised outline, in order."""
+    """The chapters of the revised outline, in order. Raises InvalidInput.
+
+    An entry changes the fields of the chapter with its `id` or `chapter_number`; without such a chapter it adds one.
+    With `replace`, chapters without an entry are removed, and the entries' order becomes the chapters' order.
+    """
     known = {chapter.id for chapter in existing}
     if unknown := sorted({entry["id"] for entry in entries if "id" in entry} - known):
         raise InvalidInput(
@@ -62,13 +66,13 @@ def revised_chapters(
 
 
 def _match(existing: Sequence[Chapter], entry: Mapping[str, Any]) -> Chapter | None:
-    """The chapter that an entry refers to, by id or otherwise by number."""
+    """The chapter that an entry refers to, by id or otherwise by number; None: there is no such chapter."""
     by_id = next((chapter for chapter in existing if chapter.id == entry.get("id")), None)
     return by_id or next((c for c in existing if c.chapter_number == entry.get("chapter_number")), None)
 
 
 def _revised(chapter: Chapter | None, entry: Mapping[str, Any], budget: int) -> RevisedChapter:
-    """The revised chapter. `budget` is the word target of a new chapter without one in its entry."""
+    """The revised chapter. `budget`: the word target of a new chapter whose entry has none."""
     if chapter is None and "title" not in entry:
         raise InvalidInput(
             chapters=["An entry that matches no chapter by `id` or `chapter_number` adds one, so it needs a title."]
@@ -83,5 +87,5 @@ def _revised(chapter: Chapter | None, entry: Mapping[str, Any], budget: int) -> 
 
 
 def _planned(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan with the fields of `changes`. An empty field takes itself out."""
+    """The plan with the fields of `changes` replaced. An empty field is removed."""
     return {name: value for name, value in {**before, **changes}.items() if value}

@@ -1,4 +1,7 @@
-"""Makes pictures of children's books: painted by an image model, or drawn here. Either way a worker re-encodes them."""
+"""Makes the pictures of children's books, one per spread (two facing pages), and their character sheets.
+
+An image model paints them, or bookgen's own code draws them. Either way a worker process re-encodes them.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,10 @@ UNUSABLE = "The image provider did not return a usable picture."
 
 
 class Painter:
-    """Paints with the image model `images`, or draws everything here if it is None.
+    """Paints with the image model `images`; if it is None, bookgen draws the pictures.
 
-    Every failure is an UpstreamAIError whose `spent` has to be paid. For a cancellation, `spent_before` has it.
+    Every failure is an UpstreamAIError; its `spent` are the calls that cost money. After a cancellation,
+    `spent_before(error)` returns them.
     """
 
     def __init__(self, images: ImageModel | None, pool: RenderPool, marks: PictureMarks) -> None:
@@ -31,7 +35,7 @@ class Painter:
 
     @property
     def outage(self) -> Outage | None:
-        """The outage of the image model that runs wait for now."""
+        """The image model's current outage, which runs wait for; None if there is none."""
         return self._images.outage if self._images else None
 
     async def sheet(self, book: Book, budget: CallBudget | None, halt: Halt) -> Painted:
@@ -84,7 +88,7 @@ class Painter:
     async def _worked(
         self, job: SceneJob | SheetJob | ReceivedJob, request: ImageRequest, paid: Sequence[Spent]
     ) -> FinishedPicture:
-        """Run the job in a worker. It waits for a free worker, since the picture is already paid for."""
+        """Run the job in a worker process, waiting for a free one. `paid`: what the picture has cost, for an error."""
         try:
             finished: FinishedPicture = await self._pool.run_patiently(request.account_id, job)
         except RenderTimeout as error:

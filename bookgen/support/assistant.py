@@ -23,11 +23,11 @@ PASSAGES = 5
 SOURCES = 3
 MAX_TOKENS, MIN_TOKENS = 900, 250  # MIN_TOKENS: in a small context window
 AT_ONCE = 4  # model calls of the assistant; a further question waits
-MAX_WAIT_SECONDS = 10.0  # for a place among them, and for a provider that is away
+MAX_WAIT_SECONDS = 10.0  # for one of these AT_ONCE places, and for a provider that is down
 MAX_CALLS_A_DAY = 2_000  # model calls: anyone may ask, and nobody pays
-CALLERS = 40  # no caller may have more calls than this part of what is left of the day, so no few can use it up
-MIN_COVERAGE = 0.5  # of the weight of a question's words that a passage has, if it is to answer
-EXTRACT = 4  # statements of a passage that answers by itself
+CALLERS = 40  # a caller gets 1/CALLERS of the calls left today, so that a few callers cannot use them all up
+MIN_COVERAGE = 0.5  # to be quoted as the answer, a passage must have words with half the weight of the question's
+EXTRACT = 4  # statements quoted from a passage if no model writes the answer
 MAX_STATEMENT_CHARACTERS = 400
 FOR_ENGINEERS = frozenset({"architecture"})
 
@@ -56,7 +56,7 @@ class SupportAnswer:
 
 @dataclass(frozen=True, slots=True)
 class KnownFacts:
-    """What the tables say about a question. `all`: everything they say, in English, for a model."""
+    """What the service's tables say about a question. `all`: everything that they say, in English, for a model."""
 
     language: str
     sentences: Sequence[str] = ()
@@ -116,7 +116,8 @@ class Support:
     ) -> SupportAnswer:
         """Answer a question. Without `by_model` the answer quotes the documents.
 
-        `asked_by_caller`: the caller's questions of the day, with this one.
+        `history`: the earlier turns, each with `role` and `content`. `asked_by_caller`: how many questions the caller
+        has asked today, including this one.
         """
         whole = " ".join([*_asked_before(history), question])
         found = self._index.best(whole, PASSAGES)
@@ -129,7 +130,7 @@ class Support:
         return self._without_model(whole, known, found)
 
     async def _known(self, question: str, history: Sequence[Mapping[str, str]]) -> KnownFacts:
-        """The facts about the topic of the question, in its language. A follow-up may contain no topic itself."""
+        """The facts about the topic of the question, or, if it names none, of the last earlier question that does."""
         language = topics.language_of(question)
         if self._facts is None:
             return KnownFacts(language)

@@ -45,7 +45,10 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Words the facts in one language. `templates`: the section of answers.toml. `named`: words of the question."""
+    """Puts the facts into sentences of one language. `templates`: the language's section of answers.toml.
+
+    `named`: the words of the question. If they name plans, only those plans are described.
+    """
 
     facts: Facts
     offer: ForSale

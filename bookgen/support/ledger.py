@@ -15,13 +15,14 @@ from bookgen.store import model_calls
 from bookgen.store.outages import through_outages
 
 STAGE = "support"
-MAX_SECONDS = 1.0  # that an answer waits until it is entered
+MAX_SECONDS = 1.0  # how long an answer waits until its cost is recorded
 
 
 class Ledger:
-    """`day_cap`: what the whole server may spend a day, in millionths; None if unlimited.
+    """Records the cost of the assistant's calls. `price`: the cost of a model's usage, in millionths of the currency.
 
-    `begin` starts a write that is finished even if the caller no longer waits for its paid answer.
+    `day_cap`: what the whole server may spend a day, in millionths; None if unlimited. `begin` starts a database write
+    that is finished even if the caller no longer waits for its paid answer.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class Ledger:
         return CostBudget(self._db, CostCaps(day=self._day_cap), self._price, Purpose(STAGE))
 
     async def charge(self, spent: tuple[Spent, ...]) -> None:
-        """Record charged calls in the background, however long the database is unavailable."""
+        """Record the cost of calls in the background, however long the database is unavailable."""
         calls = tuple(
             model_calls.PaidCall(each.model, each.usage, self._price(each.model, each.usage), each.call_id)
             for each in spent

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MAX_PASSAGE_CHARACTERS = 1_000
-IN_TITLE = 3  # how much a word of the title weighs against one of the text
+IN_TITLE = 3  # a word of the title counts as much as three of the text
 
 _HEADING = re.compile(r"^(#{1,4})\s+(.+?)\s*#*$")
 _WORD = re.compile(r"\w+")
@@ -62,7 +62,7 @@ def slug(heading: str) -> str:
 
 
 def _pieces(text: str) -> list[str]:
-    """Join paragraphs up to the length of a passage; split longer ones, such as tables, between lines."""
+    """Cut a section into passages: short paragraphs are joined, long ones, such as tables, are split between lines."""
     pieces = [""]
     for paragraph in re.split(r"\n\s*\n", text):
         parts = [paragraph] if len(paragraph) <= MAX_PASSAGE_CHARACTERS else paragraph.splitlines()
@@ -111,14 +111,14 @@ class PassageIndex:
         self._mean = sum(map(Counter.total, self._counts)) / max(len(self._counts), 1)
 
     def best(self, question: str, most: int) -> list[Passage]:
-        """The best passages for the question; none if they contain no word of it."""
+        """At most `most` passages that contain words of the question, best first."""
         asked = frozenset(words(question))
         scores = [self._score(asked, counts) for counts in self._counts]
         ranked = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
         return [self._passages[place] for place in ranked[:most] if scores[place] > 0]
 
     def telling(self, passage: Passage, question: str, most: int) -> list[str]:
-        """The statements of the passage that match the question, in order; its beginning if none stands out."""
+        """Up to `most` statements of the passage that match the question, in order; its first ones if none matches."""
         said = statements(passage.text)
         asked = frozenset(words(question))
         weights = [sum(self._weight.get(word, 0) for word in asked & frozenset(words(each))) for each in said]

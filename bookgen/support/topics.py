@@ -13,7 +13,7 @@ ENGLISH = "en"
 MAX_TOPICS = 2
 _FILE = Path(__file__).with_name("answers.toml")
 _WORD = re.compile(r"\w+")
-# Scripts that tell a language at once. Of those without answers here, only English is spoken.
+# Scripts that identify a language. A question in a language without answers here is answered in English.
 _SCRIPTS = (("ja", re.compile("[ぁ-ヿ]")), ("zh", re.compile("[一-鿿]")), ("ru", re.compile("[Ѐ-ӿ]")))
 _UKRAINIAN = re.compile("[іїєґ]", re.I)
 
@@ -40,7 +40,7 @@ def _tells(language: str, said: Collection[str], question: str) -> int:
 
 
 def topics_of(question: str, language: str, names: Collection[str] = ()) -> list[str]:
-    """The topics that match most words of the question, at most two. Plan names belong to the topic of plans."""
+    """The topics that match most words of the question, at most two. `names` of plans match the topic of plans."""
     found = _matches(language, question)
     found["plans"] += len(frozenset(_WORD.findall(question.casefold())) & frozenset(names))
     best = max(found.values())

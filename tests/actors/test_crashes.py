@@ -271,7 +271,7 @@ async def test_the_servers_daily_cap_counts_every_account_and_is_logged(
 
     failure = (await shelf.run(book))["failure"]
     assert failure["message"] == (
-        "The cost cap of this server's day is reached: 6.00 of 7.00 USD are spent, and one more call may cost 2.00."
+        "Today's cost cap of this server is reached: 6.00 of 7.00 USD are spent, and one more call may cost 2.00."
     )
     assert reached._value.get() == before + 1
     assert [(line["cap"], line["account_id"]) for line in logs if line["event"] == "cost_cap_reached"] == [
@@ -293,7 +293,7 @@ async def test_runs_stopped_during_their_calls_count_towards_the_daily_cap(
 
     await shelf.until_status(book, "error")
     assert (await shelf.run(book))["failure"]["message"] == (
-        "The cost cap of this account's day is reached: 0.00 of 5.00 USD are spent, 4.00 are reserved for calls in "
+        "Today's cost cap of this account is reached: 0.00 of 5.00 USD are spent, 4.00 are reserved for calls in "
         "progress, and one more call may cost 2.00."
     )
     assert model.asked[book, 1] == 3

@@ -143,7 +143,10 @@ async def test_a_refused_change_leaves_no_checkout_open(pool, payments, stripe, 
             "UPDATE subscription SET status = 'past_due', past_due_since = now()",
             "payment failed. Pay it in the billing portal",
         ),
-        ("UPDATE subscription SET cancel_at_period_end = true", "until 2026-03-01. Keep it in the billing portal"),
+        (
+            "UPDATE subscription SET cancel_at_period_end = true",
+            "until 2026-03-01. To keep it, renew it in the billing portal",
+        ),
     ],
 )
 async def test_buying_the_current_plan_is_a_conflict_that_says_what_to_do(

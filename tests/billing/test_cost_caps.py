@@ -103,7 +103,7 @@ async def test_the_reservation_of_a_call_that_never_ended_counts_until_the_end_o
         await reserved(of)
     assert full.value.retryable
     assert str(full.value) == (
-        "The cost cap of this account's day is reached: 0.00 of 1.00 USD are spent, 1.00 are reserved for calls in "
+        "Today's cost cap of this account is reached: 0.00 of 1.00 USD are spent, 1.00 are reserved for calls in "
         "progress, and one more call may cost 1.00."
     )
 
@@ -162,4 +162,4 @@ async def test_a_model_without_a_price_is_stopped_once_a_cap_is_used_up(
 
     with pytest.raises(CostCapReached) as spent:
         await reserved(of)
-    assert str(spent.value) == "The cost cap of this account's day is reached: 1.00 of 1.00 USD are spent."
+    assert str(spent.value) == "Today's cost cap of this account is reached: 1.00 of 1.00 USD are spent."

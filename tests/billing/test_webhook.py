@@ -159,7 +159,7 @@ async def test_a_payment_of_a_different_amount_gives_nothing(pool, stripe, make_
     await deliver()
 
     assert await credits.balance(pool, account) == 0
-    assert await pool.fetchval("SELECT outcome FROM payment_event") == "paid 1 usd, offered 3999 usd"
+    assert await pool.fetchval("SELECT outcome FROM payment_event") == "paid 1 cents (usd), offered 3999 cents (usd)"
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ async def test_an_event_that_fails_does_not_stop_the_others(pool, payments, stri
     lines = await command("replay")
 
     assert [line.partition(": ")[2] for line in lines] == [
-        "not applied. The payment processor refuses this. The log of this server says why.",
+        "not applied. The payment processor refused this request. The server's log has the reason.",
         "credits single: paid",
     ]
     assert await credits.balance(pool, account) == 1

@@ -57,7 +57,7 @@ async def test_fields_of_childrens_books_are_refused_for_other_books(api: Api) -
 
     assert refused.body["error"]["details"] == {
         "characters": [
-            "Only children's books have this field. Leave it out, or create one with POST /books/childrens/."
+            "Only children's books have this field. Leave it out, or create a children's book (POST /books/childrens/)."
         ]
     }
 
