@@ -49,7 +49,7 @@ const insert = (text, word) => {
 };
 
 (async () => {
-  const { Draft } = await import(`${folder}/draft.js`);
+  const { Draft } = await import(`${folder}/autosave.js`);
   const lost = [];
   for (let seed = from; seed < from + count; seed++) {
     [state, network] = [seed, "whole"];

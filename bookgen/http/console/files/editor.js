@@ -2,7 +2,7 @@
 
 import { reachable } from "./api.js";
 import { TwoTexts } from "./compare.js";
-import { Draft } from "./draft.js";
+import { Draft } from "./autosave.js";
 import { inLanguage, since, words } from "./format.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./hooks.js";
 import { placeEdited, showEdited } from "./readingplace.js";
