@@ -16,7 +16,7 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class ExportLimits:
-    """How many files a book keeps, and how many bytes an account. The newest file is kept whatever its size."""
+    """How many exported files are kept per book, and how many bytes per account. The newest file is always kept."""
 
     files_per_book: int = 8
     bytes_per_account: int = 256_000_000

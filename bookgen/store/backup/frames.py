@@ -1,7 +1,7 @@
 """The content of a sealed file: a sequence of frames, each with its kind and length.
 
 A backup is `manifest`, then for each table `table` and for each file `file` or `stored`, each followed by `data` … and
-`end`, and at last `trailer`.
+`end`, and finally `trailer`.
 """
 
 from __future__ import annotations
