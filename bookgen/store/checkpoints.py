@@ -121,7 +121,7 @@ async def begin(
 ) -> ChapterStart | None:
     """Announce the next unwritten chapter of a running run, and record that the model `writer` writes it.
 
-    None if no chapter is left, if the run is not running, or if another process has taken it over: its epoch differs.
+    None if no chapter is left, the run is not running, or another process has taken it over (its epoch differs).
     """
     run = await _lock_run(connection, run_id)
     if run is None or not _may_begin(run, epoch):
@@ -149,7 +149,7 @@ BEGIN_PHASE = """
 async def begin_phase(db: DB, run: Run, writer: str | None = None) -> Run | None:
     """Announce the work of a phase that writes no chapter, and record that the model `writer` does it.
 
-    None if the run is not running, is in another phase by now, or has another epoch: another process has taken it over.
+    None if the run is not running, is in another phase by now, or was taken over by another process.
     """
     row = await db.fetchrow(BEGIN_PHASE, run.id, run.epoch, run.phase, RunStatus.RUNNING, writer)
     return row and run_of(row)

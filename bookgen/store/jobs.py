@@ -90,7 +90,7 @@ END = """
 
 
 async def end(db: DB, book_id: int, owner: UUID) -> bool:
-    """End the book's job. Returns whether it was still owned by this process."""
+    """End the book's job if the process `owner` still has it. Returns whether it did."""
     return await db.fetchval(END, book_id, owner) is not None
 
 

@@ -76,7 +76,7 @@ VOID_LATER = """
 
 
 async def void_later(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> None:
-    """Invalidate the account's links of this purpose that were created after the given one."""
+    """Invalidate the account's links of this purpose that were created after the one with this hash."""
     await db.execute(VOID_LATER, account_id, purpose, token_hash)
 
 

@@ -57,7 +57,7 @@ async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int,
 
 @dataclass(frozen=True, slots=True)
 class PlannedChapter:
-    """A chapter of an outline. `seen`: the chapter as the model saw it; None if it is new. `plan`: its scenes."""
+    """A chapter of an outline. `seen`: the chapter before the model reworked it, if it did. `plan`: its scenes."""
 
     number: int
     title: str
@@ -252,7 +252,7 @@ SAVE_DIGEST = """
 
 
 async def save_digest(connection: asyncpg.Connection, chapter_id: int, digest: Digest) -> None:
-    """Store the digest of the chapter's present text, and its facts if it was just made. Call it in a transaction."""
+    """Store the digest of the chapter's text, with its facts if it was just made. Call it in a transaction."""
     await connection.execute(SAVE_DIGEST, chapter_id, *_values(digest))
     if digest.noted is not None:
         await fact_rows.replace(connection, chapter_id, digest.content_hash, digest.noted)

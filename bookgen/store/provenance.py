@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FormerText:
-    """A revision without its text. `origin` is what replaced it; `written_at`: when a model wrote it, or None."""
+    """A revision without its text. `origin`: what replaced it. `written_at`: when a model wrote it, or None."""
 
     id: int
     chapter_id: int

@@ -220,7 +220,7 @@ LOSE = """
 
 
 async def lose(db: DB, run_id: UUID, words: int, call_id: UUID) -> None:
-    """Count the requested words of a call cut off by a stop, because it is partly charged. Idempotent."""
+    """Count the words requested by a call that a stop cut off as lost, since it is partly charged. Idempotent."""
     await db.execute(LOSE, run_id, words, call_id)
 
 

@@ -28,7 +28,7 @@ FINGERPRINT = "SELECT fingerprint FROM server_secret"
 
 
 async def claim(db: DB, fingerprint: str) -> str:
-    """Return the fingerprint of the database's secret, after setting this one if there was none."""
+    """The fingerprint of the secret to which this database is bound. If there is none yet, binds it to this one."""
     await db.execute(CLAIM, fingerprint)
     return str(await db.fetchval(FINGERPRINT))
 

@@ -55,7 +55,7 @@ LOCK = "SELECT id FROM subscription WHERE account_id = $1 FOR UPDATE"
 
 
 async def lock(connection: DB, account_id: int) -> None:
-    """Lock the account's subscription until the transaction ends. Every change of its money or usage does so."""
+    """Lock the account's subscription until the transaction ends. Changes of its plan, credits and usage need it."""
     await connection.fetchval(LOCK, account_id)
 
 
@@ -69,7 +69,7 @@ SET_PLAN = """
 
 
 async def set_plan(connection: DB, account_id: int, slug: str) -> None:
-    """Set a plan that an operator grants without payment. Its monthly periods stay the same."""
+    """Set a plan that an operator grants without payment. The account's monthly periods stay."""
     await connection.execute(SET_PLAN, account_id, slug)
 
 

@@ -58,7 +58,7 @@ class FrameReader:
         return kind, orjson.loads(content)
 
     async def read_to_end(self) -> None:
-        """Authenticate the rest of the file."""
+        """Check that the rest of the file is complete and unchanged. Raises StartupError if it is not."""
         await asyncio.to_thread(self._sealed.read_to_end)
 
     async def expect(self, kind: FrameKind) -> dict[str, Any]:

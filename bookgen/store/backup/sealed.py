@@ -90,7 +90,7 @@ class SealedReader:
         return data
 
     def read_to_end(self) -> None:
-        """Authenticate the rest of the file."""
+        """Check that the rest of the file is complete and unchanged. Raises StartupError if it is not."""
         for _ in self._chunks:
             pass
 

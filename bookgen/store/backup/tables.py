@@ -88,7 +88,7 @@ async def copy_out(
 
 
 def quoted(names: Iterable[str]) -> str:
-    """A list of names as SQL."""
+    """The names as quoted SQL identifiers, separated by commas."""
     return ", ".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
