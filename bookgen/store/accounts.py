@@ -37,8 +37,8 @@ class NewAccount:
 class LoginCandidate:
     """The account for a login attempt. `account` is None if no account has the address or username.
 
-    `name` is the address or username from the request, folded. `known_origin` is the browser or network of the request
-    if the account has signed in from it before.
+    `name` is the address or username from the request, in the form in which accounts are compared (lower case, for
+    example). `known_origin` is the browser or network of the request if the account has signed in from it before.
     """
 
     name: str
@@ -322,7 +322,7 @@ COUNT_BY_FINGERPRINT = "SELECT count(*) FROM account WHERE fingerprint = $1"
 
 
 async def count_by_fingerprint(connection: Connection, fingerprint: str) -> int:
-    """How many accounts this browser registered. A lock keeps others from adding one until the transaction ends."""
+    """How many accounts this browser registered. A lock keeps the number from changing until the transaction ends."""
     await connection.execute(LOCK_FINGERPRINT, fingerprint)
     count: int = await connection.fetchval(COUNT_BY_FINGERPRINT, fingerprint)
     return count
@@ -336,7 +336,7 @@ COUNT_REGISTRATION = """
 
 
 async def count_registration(connection: Connection, network: str) -> int:
-    """Count a registration from this network, in the transaction that adds the account. Returns today's number."""
+    """Count a registration from this network, in the transaction that adds the account. Returns today's count."""
     count: int = await connection.fetchval(COUNT_REGISTRATION, network)
     return count
 
@@ -353,9 +353,10 @@ IS_PROVEN = """
 
 
 async def is_proven(db: DB, account_id: int) -> bool:
-    """Whether the account belongs to a known person: it has a verified address, a payment or an operator's grant.
+    """Whether the account counts as a known person's.
 
-    So does an account that was used only from this machine.
+    It does if its address is verified, if it has a payment or an operator's grant, if it is staff, or if it was used
+    only from the machine that bookgen runs on.
     """
     return bool(await db.fetchval(IS_PROVEN, account_id))
 

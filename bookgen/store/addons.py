@@ -58,9 +58,9 @@ OWNED = f"""
 async def owned(
     db: DB, account_id: int, period_start: datetime, period_end: datetime, now: datetime
 ) -> list[OwnedAddon]:
-    """The account's add-ons, a monthly one before its single uses.
+    """The account's add-ons. A monthly purchase of an add-on comes before the single uses bought of it.
 
-    With the uses taken by `now` and the uses made in the period.
+    Each has the number of uses that are taken as of `now`, and the number of uses made in the period.
     """
     return [_owned(row) for row in await db.fetch(OWNED, account_id, period_start, period_end, now)]
 
@@ -105,7 +105,7 @@ async def cancel(connection: DB, account_id: int) -> None:
     await connection.execute(CANCEL, account_id)
 
 
-# If an earlier run left the book unfinished, its use is still there, unless the purchase has been refunded since.
+# If an earlier run left the book unfinished, the use that it held is still there, unless it was refunded.
 TAKE_OVER_USE = """
     UPDATE addon_use AS u SET run_id = $1, kept_until = NULL
       FROM account_addon o JOIN addon a ON a.id = o.addon_id
@@ -123,7 +123,7 @@ FORGET_KEPT_USES = """
 
 
 async def take_over_use(connection: DB, run_id: UUID, account_id: int, slug: str, book_id: int, now: datetime) -> bool:
-    """Let the run take over the use that an earlier run of the book left. Returns whether the run now has a use."""
+    """Give the run the add-on use that an earlier run of the book left. Returns whether the run has a use now."""
     await connection.execute(FORGET_KEPT_USES, account_id, now)
     return bool(await connection.fetchval(TAKE_OVER_USE, run_id, account_id, slug, book_id, now))
 
@@ -169,6 +169,9 @@ RELEASE_USE = "DELETE FROM addon_use WHERE run_id = $1 AND used_at IS NULL AND k
 
 
 async def release_use(connection: DB, run_id: UUID, kept_until: datetime) -> None:
-    """Return the run's use to the account. If model calls were paid for under it, it is kept for the book instead."""
+    """Return the add-on use that the run holds to the account.
+
+    If the run has paid for model calls, the use is kept for another run of the book until `kept_until` instead.
+    """
     await connection.execute(KEEP_USE, run_id, kept_until)
     await connection.execute(RELEASE_USE, run_id)

@@ -27,7 +27,7 @@ LOCK = "SELECT *, email_key = folded_address($2) AS has_it FROM account WHERE id
 
 
 async def lock(connection: Connection, account_id: int, email: str) -> tuple[Account, bool]:
-    """Lock the account until the transaction ends. Returns it, and whether `email` is its address."""
+    """Lock the account until the transaction ends. Returns the account, and whether `email` is its address."""
     row = await connection.fetchrow(LOCK, account_id, email)
     return account_of(row), row["has_it"]
 
@@ -43,7 +43,7 @@ CONFIRM = """
 
 
 async def confirm(connection: Connection, account_id: int, email: str) -> Account:
-    """Set the address, as verified. Raises InvalidInput if another account has it by now."""
+    """Set the account's address and mark it as verified. Raises InvalidInput if another account has that address."""
     return await _set_address(connection, CONFIRM, account_id, email)
 
 
@@ -51,7 +51,7 @@ PROVE_PENDING = "UPDATE account SET pending_proven = true WHERE id = $1 RETURNIN
 
 
 async def prove_pending(connection: Connection, account_id: int) -> bool:
-    """Record that the pending address is proven. Returns whether the change is approved."""
+    """Record that the pending address belongs to the user. Returns whether the change to that address is approved."""
     return bool(await connection.fetchval(PROVE_PENDING, account_id))
 
 
@@ -59,7 +59,7 @@ APPROVE_PENDING = "UPDATE account SET pending_approved = true WHERE id = $1 RETU
 
 
 async def approve_pending(connection: Connection, account_id: int) -> bool:
-    """Record that the change is approved. Returns whether the pending address is proven."""
+    """Record that the change of address is approved. Returns whether the pending address is proven to be the user's."""
     return bool(await connection.fetchval(APPROVE_PENDING, account_id))
 
 
@@ -117,7 +117,10 @@ LOCK_HOLDER = """
 
 
 async def lock_holder(connection: Connection, email: str) -> tuple[Account, bool] | None:
-    """Lock the account with this address. Also returns whether it has a login although the address is unverified."""
+    """Lock the account with this address and return it. None if no account has the address.
+
+    The second value says whether the account has a password or a Google link although its address is unverified.
+    """
     row = await connection.fetchrow(LOCK_HOLDER, email)
     return row and (account_of(row), row["unproven"])
 

@@ -30,7 +30,10 @@ RECORD_COMPLETE = "INSERT INTO backup (made_at, drilled, bytes, file) VALUES ($1
 
 
 async def record(db: DB, backup: BackupRecord) -> None:
-    """Record a backup, unless the database is too old to have the table, or the column for an incomplete one."""
+    """Record a backup, if the database's schema allows it.
+
+    An older schema has no table of backups, or cannot record a backup that lacks pictures. Nothing is recorded then.
+    """
     values = (backup.made_at, backup.drilled, backup.bytes, backup.file)
     if await db.fetchval(HAS_MISSING):
         await db.execute(RECORD, *values, backup.missing)
@@ -42,7 +45,7 @@ LAST_DRILLED = "SELECT made_at, drilled, bytes, file, missing FROM backup WHERE 
 
 
 async def last_drilled(db: DB) -> BackupRecord | None:
-    """The newest verified backup."""
+    """The newest backup that a trial restore has verified, or None."""
     row = await db.fetchrow(LAST_DRILLED)
     return row and BackupRecord(**row)
 
@@ -52,7 +55,7 @@ CLAIM = "SELECT pg_try_advisory_lock($1)"
 
 
 async def claim(connection: asyncpg.Connection) -> bool:
-    """Claim the schedule for as long as the connection lives. False if another process has it."""
+    """Claim the backup schedule for as long as the connection lives. False if another process has claimed it."""
     claimed: bool = await connection.fetchval(CLAIM, SCHEDULE_LOCK)
     return claimed
 
@@ -65,7 +68,7 @@ IS_DUE = """
 
 
 async def is_due(db: DB, folder: str, every: float) -> bool:
-    """Whether the folder has no drilled backup of the last `every` seconds, by the database's clock."""
+    """Whether the folder has no verified backup of the last `every` seconds, by the database's clock."""
     due: bool = await db.fetchval(IS_DUE, folder, every)
     return due
 
@@ -82,7 +85,7 @@ async def incomplete(db: DB, folder: str) -> list[str]:
 class BackupAges:
     """Ages in seconds of the newest verified backup and of the newest one that is also complete.
 
-    Both are None if there is none. `missing`: how many stored pictures the newest one lacks.
+    Each is None if there is no such backup. `missing`: how many stored pictures the newest verified backup lacks.
     """
 
     newest: float | None
@@ -107,7 +110,10 @@ WAITING_COPY = "SELECT backup_made_at FROM restored_copy WHERE continued_at IS N
 
 
 async def waiting_copy(db: DB) -> datetime | None:
-    """The date of the backup from which this database was restored, while its runs wait; otherwise None."""
+    """The date of the backup from which this database was restored, if its runs still wait for the operator.
+
+    None if the database is not a restored copy, or if the operator has let its runs continue.
+    """
     made_at: datetime | None = await db.fetchval(WAITING_COPY)
     return made_at
 

@@ -18,6 +18,7 @@ from bookgen.store.slots import holds_slot
 class BookState:
     """A book, its newest run and its account's slot, as `lock` read them.
 
+    Each account has one slot: at most one of its runs is written at a time.
     `target_word_count`: the book's target, or the sum of its chapters' targets if that is more.
     `written`: chapters with content. `todo`: chapters without content, or marked for a rewrite by `run`.
     `wrote`: since the book was last completed, a run has written chapters or made charged calls.
@@ -25,7 +26,7 @@ class BookState:
     `owner_alive`: the process that owns the run still renews its lease.
     `job`: the model work that a living process does on the book outside a run.
     `job_row`: a row for such work exists, perhaps left by a dead process.
-    `writer`: the real model (not the sample) that wrote the last of the written chapters.
+    `writer`: the model that wrote the last of the written chapters, not counting sample text.
     """
 
     target_word_count: int
@@ -104,10 +105,11 @@ BOOK_STATE = f"""
 async def lock(
     connection: asyncpg.Connection, account_id: int, book_id: int, call_seconds: float, *, every_run: bool = False
 ) -> BookState | None:
-    """Lock the account's slot, its usage, the book's newest run and the book. Returns the book's state.
+    """Lock the account's slot, its subscription, the book's newest run and the book. Returns the book's state.
 
-    None if the book is not the account's. A call in flight of a paused run counts for at most `call_seconds`.
-    `every_run`: also lock the older runs. Deleting a book deletes them, while a late reply may still be stored for one.
+    None if the book is not the account's. A paused run that is still finishing a model call keeps the account's slot
+    for at most `call_seconds`. `every_run`: also lock the book's older runs. A deletion of the book needs this, because
+    it deletes those runs too, and a late reply may just be stored for one of them.
     """
     await slots.lock(connection, account_id)
     if not await connection.fetchval(LOCK, account_id, book_id, None if every_run else 1):

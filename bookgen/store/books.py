@@ -67,7 +67,7 @@ class BookVersion:
     """A version string that changes with the book, its chapters, pictures, covers, run or model calls.
 
     `active`: the book's run waits, is running or is paused (and may still be finishing a chapter). `chapters`: the
-    versions of its chapters.
+    chapters' own versions in one string, which `of_chapters` splits.
     """
 
     active: bool
@@ -104,7 +104,7 @@ VERSION = """
 
 
 async def version(db: DB, account_id: int, book_id: int) -> BookVersion | None:
-    """The version of the book, computed without reading its texts."""
+    """The version of the account's book, computed without reading its texts. None if there is no such book."""
     row = await db.fetchrow(VERSION, account_id, book_id)
     return row and BookVersion(row["active"], row["version"], row["chapters"])
 
@@ -136,7 +136,7 @@ LOCK = f"{FIND} FOR NO KEY UPDATE"
 
 
 async def lock(db: DB, account_id: int, book_id: int) -> Book | None:
-    """Lock the book against other writers until the transaction ends. Lock a book before its chapters."""
+    """Lock the book against other writers until the transaction ends. Returns it. Lock a book before its chapters."""
     row = await db.fetchrow(LOCK, account_id, book_id)
     return row and book_of(row)
 
@@ -204,7 +204,7 @@ CHANGE_BIBLE = f"""
 
 
 async def change_bible(db: DB, account_id: int, book_id: int, changes: Mapping[str, Any]) -> Book | None:
-    """Write the author's entries of the bible. None if the account has no such book."""
+    """Write the author's entries of the story bible. Returns the book; None if the account has no such book."""
     row = await db.fetchrow(CHANGE_BIBLE, account_id, book_id, dict(changes))
     return row and book_of(row)
 
@@ -213,7 +213,7 @@ KEEP_BIBLE_CHANGES = "UPDATE book SET bible_changes = $2 WHERE id = $1"
 
 
 async def keep_bible_changes(db: DB, book_id: int, changes: Sequence[Mapping[str, str]]) -> None:
-    """Store what the author has changed in the bible. The caller has checked the book's owner."""
+    """Store what the author has changed in the story bible. The caller has checked the book's owner."""
     await db.execute(KEEP_BIBLE_CHANGES, book_id, [dict(change) for change in changes])
 
 
@@ -257,7 +257,10 @@ COPY_DIGESTS = """
 
 
 async def duplicate(db: DB, account_id: int, book_id: int) -> Book | None:
-    """Copy a book with its texts as a new draft. Pictures, runs, revisions and funding are not copied."""
+    """Copy a book with its texts as a new draft. None if the account has no such book.
+
+    Pictures, runs, revisions and funding are not copied.
+    """
     row = await db.fetchrow(COPY, account_id, book_id)
     if row is None:
         return None
@@ -272,7 +275,7 @@ CHARACTER_SHEET = "SELECT character_sheet_key FROM book WHERE id = $1"
 
 
 async def character_sheet(db: DB, book_id: int) -> str | None:
-    """The media key of the character sheet of a children's book (a picture of its hero)."""
+    """The media key of the character sheet (a picture of the hero) of a children's book. None if it has none."""
     key: str | None = await db.fetchval(CHARACTER_SHEET, book_id)
     return key
 

@@ -9,8 +9,10 @@ if TYPE_CHECKING:
 
 
 def _taking(table: str, owner: str, *, also: str = "", its_value: str = "", its_change: str = "") -> str:
-    """The statement that takes a token from the bucket $2 of the owner $1. `also`: a further column of the table.
+    """SQL that takes a token from the bucket named $2 of the owner $1.
 
+    $3 is the bucket's capacity, $4 the number of tokens that it gains per second.
+    `also`: one more column to set, with its value in a new row (`its_value`) and in an existing row (`its_change`).
     It is one statement, so two processes never hand out the same token. A refused request changes no row.
     """
     return f"""
@@ -35,7 +37,10 @@ TAKE = _taking("rate_bucket", "account_id")
 
 
 async def take(db: DB, account_id: int, name: str, *, capacity: int, rate: float) -> tuple[bool, float]:
-    """Take one token if there is one. Returns whether one was taken, and how many are left."""
+    """Take one token if there is one. Returns whether one was taken, and how many are left.
+
+    The bucket gains `rate` tokens per second, up to `capacity`.
+    """
     return await _take(db, TAKE, account_id, name, capacity, rate)
 
 
@@ -50,7 +55,7 @@ TAKE_FROM = _taking(
 
 
 async def take_from(db: DB, name: str, caller: str, *, capacity: int, rate: float) -> tuple[bool, float]:
-    """Take one token from a caller's bucket, like `take` for an account's bucket."""
+    """Like `take`, for the bucket of any caller, such as a network address, instead of an account."""
     return await _take(db, TAKE_FROM, caller, name, capacity, rate)
 
 

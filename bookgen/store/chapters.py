@@ -24,7 +24,7 @@ BUDGET = "SELECT target_word_count FROM chapter WHERE id = $1 AND book_id = $2"
 
 
 async def budget(db: DB, book_id: int, chapter_id: int) -> int | None:
-    """The words that the chapter was given; None if the book has no such chapter."""
+    """The chapter's target word count; None if the book has no such chapter."""
     words: int | None = await db.fetchval(BUDGET, chapter_id, book_id)
     return words
 
@@ -58,9 +58,9 @@ SKETCH_OF_BOOK = f"""
 
 
 async def sketch_of_book(db: DB, book_id: int, most: int, known: Sequence[int] = ()) -> list[Sketch]:
-    """The book's chapters except those in `known`, in order.
+    """The book's chapters in order, except those whose ids are in `known`. The caller has checked the book's owner.
 
-    Their texts are included if they have at most `most` bytes together. The caller has checked the book's owner.
+    Their texts are included if all of them together have at most `most` bytes; otherwise none is.
     """
     rows = await db.fetch(SKETCH_OF_BOOK, book_id, most, known)
     return [Sketch(chapter_of(row), row["bytes"]) for row in rows]
@@ -115,9 +115,9 @@ NOTE_BIBLE = """
 
 
 async def note_bible(db: DB, book_id: int, notes: Sequence[Mapping[str, Any]]) -> None:
-    """Replace the findings about the bible by {"chapter_id", "seen", "notes"}, if the content version is still `seen`.
+    """Replace the notes on contradictions to the story bible in chapters of the book, which the caller has locked.
 
-    The caller has locked the book.
+    `notes`: dicts with "chapter_id", "notes" and "seen". A chapter whose content version is not `seen` is left alone.
     """
     await db.execute(NOTE_BIBLE, book_id, list(notes))
 
@@ -140,7 +140,7 @@ SKETCH_OF_ACCOUNT = f"""
 
 
 async def sketch_of_account(db: DB, account_id: int, book_id: int | None = None) -> list[Sketch]:
-    """Every chapter of the account's books, or of one of them, without its text, newest book first."""
+    """Every chapter of the account's books, or only of `book_id`, without its text, newest book first."""
     return [Sketch(chapter_of(row), row["bytes"]) for row in await db.fetch(SKETCH_OF_ACCOUNT, account_id, book_id)]
 
 
@@ -191,7 +191,7 @@ LOCK = _lock(COLUMNS)
 
 
 async def lock(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
-    """Lock the chapter and its book against other writers until the transaction ends. Returns the chapter."""
+    """Lock the account's chapter and its book until the transaction ends. Returns the chapter, or None if not found."""
     row = await db.fetchrow(LOCK, account_id, chapter_id)
     return row and chapter_of(row)
 
@@ -204,10 +204,10 @@ LOCK_ITS_BOOK = """
 
 
 async def lock_its_book(connection: DB, account_id: int, chapter_id: int) -> None:
-    """Lock the chapter's book until the transaction ends.
+    """Lock the chapter's book until the transaction ends. Call it before `save`.
 
-    If a save waited for the book in the same statement that changes it, the statement could see an older version of the
-    row, and two such saves could deadlock. A statement after this one sees the current row.
+    Otherwise, `save` would wait for the book's lock within the statement that changes the book. That statement could
+    see an older version of the row, and two of them could deadlock. A statement after this one sees the current row.
     """
     await connection.execute(LOCK_ITS_BOOK, account_id, chapter_id)
 
@@ -230,9 +230,9 @@ class SavedChapter:
     illustrated: bool
 
 
-# A new text drops the findings about the old one, but one about the bible stays with its passage. A note about a change
-# by the quality gate stays until its former passage is back in its place. A removed duplicate paragraph is still in the
-# text once, so for such a note the passage counts only right after the paragraph that it followed.
+# A new text drops the findings about the old one, with two exceptions. One about the story bible stays if its passage
+# is in the text. One about a change by the quality gate stays until the former passage is back in the text: for a
+# removed duplicate paragraph, which is still there once, only right after the paragraph that it followed.
 CHANGES_STILL_IN = """(
                SELECT coalesce(jsonb_agg(note ORDER BY place), '[]')
                  FROM jsonb_array_elements(c.quality) WITH ORDINALITY AS listed (note, place)
@@ -322,8 +322,8 @@ async def save(
     """Change fields of the account's chapter and update its book's time of change.
 
     If the text changes, the chapter gets a new content version and loses the quality gate's findings, and the former
-    text becomes a revision replaced by `origin`. `words` is the word count of the new text.
-    `unbounded`: the slug of a plan; do nothing unless that plan has unlimited storage.
+    text becomes a revision. `origin`: what replaces the former text. `words`: the word count of the new text.
+    `unbounded`: the slug of a plan; do nothing and return None unless that plan has unlimited storage.
     `writer`: the model that wrote the new text. None keeps the former writer, except that sample text no longer counts
     as such once its author has replaced more than half of it.
     """

@@ -24,7 +24,7 @@ from bookgen.store.runs import run_of
 
 @dataclass(frozen=True, slots=True)
 class ChapterStart:
-    """A run whose next chapter is announced. `replay`: the run has stored model calls."""
+    """A run whose next chapter is announced. `replay`: replies of its model calls are stored and can be reused."""
 
     run: Run
     replay: bool
@@ -34,9 +34,9 @@ class ChapterStart:
 class FinishedChapter:
     """A chapter's text on its way into the database.
 
-    The run accepts it only under this `epoch` and `call_no`. `seen` is the chapter's content version when its writing
-    began. `step` is the last model call if it is not stored yet. `original` is the model's own text if the quality
-    gate changed it. `writer` is the model that wrote the content.
+    The run accepts it only if its own `epoch` and `call_no` are still these. `seen` is the chapter's
+    content version when its writing began. `step` is the last model call if it is not stored yet. `original` is the
+    model's own text if the quality gate changed it. `writer` is the model that wrote the content.
     """
 
     run_id: UUID
@@ -56,10 +56,10 @@ class FinishedChapter:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A run whose chapter is committed. If its `call_started_at` is set, its next chapter is announced.
+    """A run after one of its chapters was committed. If `run.call_started_at` is set, the next chapter is announced.
 
-    `book_updated_at` is the time of the book's last change by anything but a checkpoint. It is None if an author's
-    edit of this chapter won over the text.
+    `book_updated_at` is the time of the book's last change by anything but a checkpoint. It is None if the text did not
+    become the chapter's content, because the author has edited or removed the chapter.
     """
 
     run: Run
@@ -121,7 +121,7 @@ async def begin(
 ) -> ChapterStart | None:
     """Announce the next unwritten chapter of a running run, and record that the model `writer` writes it.
 
-    None if no chapter is left or if the run is no longer held under `epoch`.
+    None if no chapter is left, the run is not running, or another process has taken it over (its epoch differs).
     """
     run = await _lock_run(connection, run_id)
     if run is None or not _may_begin(run, epoch):
@@ -149,7 +149,7 @@ BEGIN_PHASE = """
 async def begin_phase(db: DB, run: Run, writer: str | None = None) -> Run | None:
     """Announce the work of a phase that writes no chapter, and record that the model `writer` does it.
 
-    None if the run is no longer held under its epoch, or is in another phase by now.
+    None if the run is not running, is in another phase by now, or was taken over by another process.
     """
     row = await db.fetchrow(BEGIN_PHASE, run.id, run.epoch, run.phase, RunStatus.RUNNING, writer)
     return row and run_of(row)
@@ -229,7 +229,10 @@ async def _keep(connection: asyncpg.Connection, run: Run, chapter: FinishedChapt
 
 
 async def _keep_original(connection: asyncpg.Connection, chapter: FinishedChapter) -> list[dict[str, Any]]:
-    """Keep the model's own text as a revision if the quality gate changed it. Returns notes that name the revision."""
+    """Keep the model's own text as a revision if the quality gate changed it.
+
+    Returns the chapter's quality notes. Those about changes have the revision's id.
+    """
     if chapter.original is None:
         return chapter.quality
     revision = await revisions.add(

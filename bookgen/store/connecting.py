@@ -26,7 +26,7 @@ async def connect(dsn: str, *, timeout: float, **options: Any) -> Any:  # noqa: 
 
 
 def hosts_of(dsn: str) -> list[str]:
-    """A DSN for each host of the URL, or the DSN itself if it names only one."""
+    """A DSN for each host of the URL, or the DSN itself if it names no host or only one."""
     parts = urlsplit(dsn)
     login, at, hosts = parts.netloc.rpartition("@")
     if not hosts:
@@ -35,7 +35,7 @@ def hosts_of(dsn: str) -> list[str]:
 
 
 async def _first(attempts: list[asyncio.Task[Any]]) -> Any:
-    """The first connection that is made. The others are closed."""
+    """The first connection that is made. The others are closed. If all fail, raises the most informative error."""
     waiting = set(attempts)
     try:
         while waiting:

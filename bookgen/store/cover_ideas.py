@@ -11,7 +11,7 @@ FIND = "SELECT cover_idea -> 'idea' FROM book WHERE id = $1 AND cover_idea ->> '
 
 
 async def find(db: DB, book_id: int, asked: str) -> Mapping[str, Any] | None:
-    """The idea that was the answer to the request with the hash `asked`, or None."""
+    """The stored design if a model proposed it for the request with the hash `asked`; otherwise None."""
     found: Mapping[str, Any] | None = await db.fetchval(FIND, book_id, asked)
     return found
 

@@ -1,6 +1,6 @@
-"""Credits: wallets, the lots they were bought in, and the ledger. The database enforces that a wallet's balance is the
-sum of its ledger.
+"""Credits: wallets, lots (the credits of one purchase or grant) and the ledger.
 
+The database enforces that a wallet's balance is the sum of its ledger.
 Callers that change anything here hold `subscriptions.lock`.
 """
 
@@ -128,7 +128,11 @@ SET_REFUND_DUE = """
 
 
 async def set_refund_due(connection: DB, checkout_id: int, credits: int) -> list[tuple[int, int]]:
-    """Set how many credits of a purchase are refunded. Returns the lot and the credits that return to it, if any do."""
+    """Set how many credits of a purchase are refunded.
+
+    If credits were taken back for a refund that is no longer due, they return to the purchase's lot. Returns a list of
+    one pair then: the lot's id and the number of these credits. Otherwise the list is empty.
+    """
     rows = await connection.fetch(SET_REFUND_DUE, checkout_id, credits)
     return [(row["id"], row["returned"]) for row in rows if row["returned"]]
 

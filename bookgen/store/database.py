@@ -1,4 +1,4 @@
-"""Connection pools: one for requests, one for runs and one for the lease, so that none starves the others."""
+"""Connection pools: for requests, for runs, and for renewing the process's lease, so that none starves the others."""
 
 from __future__ import annotations
 
@@ -208,6 +208,7 @@ async def open_pool(
 ) -> Pool:
     """Open a pool of at most `size` connections. `warm` of them are opened now, so a wrong DSN fails here.
 
+    `patience`: see `Pool`. `silence`: how many seconds the client waits for the result of a statement.
     `pooled`: the DSN leads to a transaction pooler, which does not accept session settings.
     """
     pool = Pool(

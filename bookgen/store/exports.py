@@ -16,7 +16,7 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class ExportLimits:
-    """How many files a book keeps, and how many bytes an account. The newest file is kept whatever its size."""
+    """How many exported files are kept per book, and how many bytes per account. The newest file is always kept."""
 
     files_per_book: int = 8
     bytes_per_account: int = 256_000_000
@@ -59,9 +59,9 @@ FORGET_OLD = """
 
 
 async def keep(db: DB, book_id: int, digest: str, kind: str, new: NewFile, limits: ExportLimits) -> bool:
-    """Cache the file, and delete the oldest files beyond the limits. False if it was not cached.
+    """Cache the file, and delete the oldest files beyond the limits. Returns whether the file was cached.
 
-    Then the book is gone, or another process has cached the same file.
+    It is not if the book is gone, or if another process has cached the same file.
     """
     kept = bool(await db.fetchval(KEEP, book_id, digest, kind, new.body, new.file_id))
     await db.execute(FORGET_OLD, book_id, limits.files_per_book, limits.bytes_per_account)

@@ -1,4 +1,4 @@
-"""The facts of the story, each with its passage, and the author's decisions about them."""
+"""Facts of the story that a model has noted in the chapters, each with its passage, and the author's decisions."""
 
 from __future__ import annotations
 
@@ -77,7 +77,10 @@ REPLACE = f"""
 
 
 async def replace(connection: Connection, chapter_id: int, content_hash: str, noted: Sequence[Fact]) -> None:
-    """Replace the chapter's facts by those of its current text. The caller has saved that text."""
+    """Replace the chapter's facts by those that a model has `noted` in its current text, which the caller has saved.
+
+    What the author has decided about a former fact stays if the fact is noted again or its passage is still there.
+    """
     names = ("kind", "event", "subject", "value", "quote")
     values = ([getattr(fact, name) for fact in noted] for name in names)
     await connection.execute(REPLACE, chapter_id, content_hash, *values)
@@ -98,12 +101,12 @@ async def decide(
     status: FactStatus | None = None,
     reason: str | None = None,
 ) -> None:
-    """Store what the author has decided about a fact. None: unchanged."""
+    """Store what the author has decided about a fact. An argument of None leaves its column unchanged."""
     await connection.execute(DECIDE, fact_id, value, status, reason)
 
 
 def corrected(digests: Mapping[int, Digest], facts: Sequence[Fact]) -> dict[int, Digest]:
-    """The digests by chapter number, with facts and threads as the author has settled them."""
+    """The digests by chapter number, with their facts and plot threads as the author has corrected them."""
     noted = {number: [fact for fact in facts if fact.chapter_number == number] for number in digests}
     opened = {fact.noted or fact.value: fact for fact in facts if fact.kind is FactKind.THREAD_OPENED}
     reopened = {

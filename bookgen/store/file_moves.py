@@ -1,4 +1,4 @@
-"""The statements of `bookgen files move`: find the files that are elsewhere, and make a row refer to another file.
+"""The statements of `bookgen files move`: find files that are not in the target place, and make rows refer to copies.
 
 A row is changed only if it still refers to the file that was copied. The bytes of a file never change.
 """
@@ -18,7 +18,7 @@ BATCH = 64
 
 @dataclass(frozen=True, slots=True)
 class MovablePicture:
-    """A picture and the file that its row refers to. None: the row contains the bytes."""
+    """A picture. `file`: the file outside the database that its row refers to; None if the row contains the bytes."""
 
     key: str
     bytes: int
@@ -27,7 +27,7 @@ class MovablePicture:
 
 @dataclass(frozen=True, slots=True)
 class MovableExport:
-    """An exported file and the file that its row refers to. None: the row contains the bytes."""
+    """An exported file. `file`: the file outside the database that its row refers to; None if the row has the bytes."""
 
     book_id: int
     digest: str
@@ -48,7 +48,7 @@ ELSEWHERE = """
 
 
 async def elsewhere(db: DB, place: str | None) -> tuple[int, int]:
-    """How many files are not in the place, and their bytes. None stands for the rows themselves."""
+    """How many files are not in `place`, and their size in bytes. The `place` None means the database itself."""
     row = await db.fetchrow(ELSEWHERE, place)
     return row["files"], row["bytes"]
 
@@ -62,7 +62,7 @@ PICTURES = f"""
 
 
 async def pictures(db: DB, place: str | None, after: str) -> list[MovablePicture]:
-    """Pictures that are not in the place, with keys above `after`."""
+    """The next pictures that are not in `place`, ordered by key. `after`: the last key that was handled."""
     return [
         MovablePicture(row["key"], row["bytes"], _file(row)) for row in await db.fetch(PICTURES, place, after, BATCH)
     ]
@@ -77,7 +77,7 @@ EXPORTS = f"""
 
 
 async def exported(db: DB, place: str | None, after: tuple[int, str]) -> list[MovableExport]:
-    """Exported files that are not in the place, beyond the row `after`."""
+    """The next exported files that are not in `place`. `after`: the book id and digest of the last one handled."""
     rows = await db.fetch(EXPORTS, place, *after, BATCH)
     return [MovableExport(row["book_id"], row["digest"], row["bytes"], _file(row)) for row in rows]
 

@@ -88,7 +88,7 @@ LEAVE_BOOK = "UPDATE hold SET book_id = NULL WHERE id = $1"
 
 
 async def leave_book(connection: DB, hold_id: int) -> None:
-    """Detach a kept hold from its book. It still counts until the period ends, but pays for nothing."""
+    """Detach a kept hold from its book. The hold still counts until the period ends, but pays for nothing."""
     await connection.execute(LEAVE_BOOK, hold_id)
 
 

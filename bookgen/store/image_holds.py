@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 OF_ACTIVE_RUN = """
     EXISTS (SELECT FROM run r WHERE r.id = image_hold.id AND r.status IN ('queued', 'running', 'paused'))"""
 
-# An active run of a children's book holds one image for each spread that it still has to make.
+# An active run of a children's book holds one image for each double page (a chapter) that it still has to make.
 HELD = f"""
     SELECT (SELECT coalesce(sum(images), 0)
               FROM image_hold
@@ -28,7 +28,7 @@ HELD = f"""
 
 
 async def held(db: DB, account_id: int, period_start: datetime, *, but_of: int | None = None) -> int:
-    """How many of the period's images are being made. `but_of`: a book whose run is not counted."""
+    """How many images of the period's allowance are being made. `but_of`: the id of a book whose run is not counted."""
     images: int = await db.fetchval(HELD, account_id, period_start, but_of)
     return images
 

@@ -21,7 +21,7 @@ TAKE = """
 async def take(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str, takes: Rewrite | None) -> None:
     """Record that the book's job has started. The caller has checked that no living process has one on this book.
 
-    `takes`: what a rewritten chapter uses once it is saved.
+    `takes`: the AI edits and unpaid words to count once a rewritten chapter is saved. None for other jobs.
     """
     await connection.execute(
         TAKE, book_id, owner, kind, takes.edits if takes else 0, takes.unpaid_words if takes else 0
@@ -43,7 +43,7 @@ EDITS_IN_FLIGHT = f"""
 async def edits_in_flight(db: DB, account_id: int, free_outlines: int) -> Rewrite:
     """The AI edits reserved by work in progress on the account's books.
 
-    An outline counts in a book that has had `free_outlines`. Others may cost an edit too: see `outlines.beyond_free`.
+    An outline counts if its book has already had `free_outlines` outlines. See `outlines.beyond_free` for the others.
     """
     row = await db.fetchrow(EDITS_IN_FLIGHT, account_id, free_outlines)
     return Rewrite(int(row["edits"]), int(row["unpaid_words"]))
@@ -53,7 +53,7 @@ TAKEN = "SELECT edits, unpaid_words FROM book_job WHERE book_id = $1"
 
 
 async def taken(db: DB, book_id: int) -> Rewrite:
-    """What the book's job costs once it is saved; nothing if there is none."""
+    """The AI edits and unpaid words that the book's job costs once its result is saved. Zeros if it has none."""
     row = await db.fetchrow(TAKEN, book_id)
     return Rewrite(row["edits"], row["unpaid_words"]) if row else Rewrite(0, 0)
 
@@ -62,7 +62,7 @@ OUTLINES_IN_FLIGHT = f"SELECT count(*) {IN_FLIGHT} AND j.kind = 'outline' AND b.
 
 
 async def outlines_in_flight(db: DB, account_id: int, most_made: int) -> int:
-    """How many of the account's books that have had fewer than `most_made` outlines have one in progress."""
+    """How many outlines are in progress for books of the account that have had fewer than `most_made` so far."""
     return int(await db.fetchval(OUTLINES_IN_FLIGHT, account_id, most_made))
 
 
@@ -90,7 +90,7 @@ END = """
 
 
 async def end(db: DB, book_id: int, owner: UUID) -> bool:
-    """End the book's job. Returns whether it was still owned by this process."""
+    """End the book's job if the process `owner` still has it. Returns whether it did."""
     return await db.fetchval(END, book_id, owner) is not None
 
 

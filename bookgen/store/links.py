@@ -43,10 +43,10 @@ CONSUME = f"""
 
 
 async def consume(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> str | None:
-    """Use the link and return the address it was sent to. None if it is unknown, used, expired or no longer valid.
+    """Use the link and return the address that it is about. None if it is unknown, used, expired or no longer valid.
 
-    A link is valid for the account's current address; a verification link for the requested one; an approval link for
-    the new one. An undo link is always valid.
+    A verification link must be about the account's current or pending address, an approval link about its pending
+    address, and any other link about its current address. Only a link that undoes a change of address is always valid.
     """
     email: str | None = await db.fetchval(CONSUME, account_id, purpose, token_hash)
     return email
@@ -76,7 +76,7 @@ VOID_LATER = """
 
 
 async def void_later(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> None:
-    """Invalidate the account's links of this purpose that were created after the given one."""
+    """Invalidate the account's links of this purpose that were created after the one with this hash."""
     await db.execute(VOID_LATER, account_id, purpose, token_hash)
 
 
@@ -99,7 +99,7 @@ COUNT_WITHIN = """
 
 
 async def count_within(db: DB, account_id: int, purpose: LinkPurpose, email: str, span: timedelta) -> int:
-    """How many such links were sent to this account or to this mailbox in the last `span`, whichever is more."""
+    """How many links of this purpose were made in the last `span` for the account or the address, whichever is more."""
     count: int = await db.fetchval(COUNT_WITHIN, account_id, purpose, email, span)
     return count
 

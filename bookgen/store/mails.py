@@ -13,7 +13,7 @@ from bookgen.store.database import DB
 
 @dataclass(frozen=True, slots=True)
 class DueMail:
-    """A letter to be sent now. Without `account_id` it goes to the account that then has the address, if any."""
+    """A letter to be sent now. If `account_id` is None, its link is for the account that has the address, if any."""
 
     id: int
     purpose: LinkPurpose | Notice

@@ -57,7 +57,7 @@ async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int,
 
 @dataclass(frozen=True, slots=True)
 class PlannedChapter:
-    """A chapter of an outline. `seen` is the chapter as the model saw it before it reworked it. `plan`: its scenes."""
+    """A chapter of an outline. `seen`: the chapter before the model reworked it, if it did. `plan`: its scenes."""
 
     number: int
     title: str
@@ -115,7 +115,7 @@ REWORK = """
 
 
 async def rework(connection: asyncpg.Connection, book_id: int, plans: Sequence[PlannedChapter]) -> None:
-    """Give chapters new plans. Their texts go to the revisions. Edits made since the model saw a chapter win."""
+    """Give chapters new plans. Their texts become revisions. Edits since the model saw a chapter stay."""
     seen = [
         [plan.seen and plan.seen.title for plan in plans],
         [plan.seen and plan.seen.summary for plan in plans],
@@ -233,10 +233,10 @@ async def rewrite(
     original_words: int = 0,
     writer: str = "",
 ) -> None:
-    """Replace a chapter's text. The former text goes to the revisions, and so does `original`, the model's own text.
+    """Replace a chapter's text. The former text becomes a revision, and so does `original`, if given.
 
-    If the author has edited the chapter since content version `seen`, the edit stays and the new text goes to the
-    revisions.
+    If the author has edited the chapter since content version `seen`, the edit stays and the new text becomes a
+    revision. `original`: the model's own text, if the quality gate changed it.
     """
     replaced = await connection.fetchval(
         REWRITE, chapter_id, content, word_count, quality, seen, original, original_words, writer
@@ -252,7 +252,7 @@ SAVE_DIGEST = """
 
 
 async def save_digest(connection: asyncpg.Connection, chapter_id: int, digest: Digest) -> None:
-    """Store the digest of the chapter's present text, and its facts if it was just made. Call it in a transaction."""
+    """Store the digest of the chapter's text, with its facts if it was just made. Call it in a transaction."""
     await connection.execute(SAVE_DIGEST, chapter_id, *_values(digest))
     if digest.noted is not None:
         await fact_rows.replace(connection, chapter_id, digest.content_hash, digest.noted)
@@ -269,7 +269,7 @@ KEEP_DIGEST = """
 
 
 async def keep_digests(pool: asyncpg.Pool, book_id: int, digests: Sequence[Digest]) -> None:
-    """Store digests of texts that the author has edited, and their facts, so that they need not be paid for again."""
+    """Store digests of texts that the author has edited, and their facts, so that no model call is repeated."""
     for digest in digests:
         async with pool.acquire() as connection, connection.transaction():
             chapter_id = await connection.fetchval(LOCK_CHAPTER, book_id, digest.chapter_number)

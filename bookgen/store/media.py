@@ -76,8 +76,8 @@ COPY = """
 async def copy(db: DB, book_id: int, copy_id: int, files: Mapping[int, NewFile | None]) -> dict[str, str] | None:
     """Copy a book's pictures to its copy, in the caller's transaction. Returns the new keys by the old ones.
 
-    `files` has the copies of the files outside the database, by the originals' ids, and None for those that are lost,
-    whose pictures are left out. Returns None if `files` does not know one.
+    `files` maps the ids of the picture files outside the database to their copies. If a copy is None, the file is lost
+    and its picture is left out. Returns None if an id is missing from `files`.
     """
     rows = await db.fetch(LOCK_OF_BOOK, book_id)
     if any(row["file_id"] is not None and row["file_id"] not in files for row in rows):

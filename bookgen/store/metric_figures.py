@@ -12,10 +12,10 @@ MAX_MAILS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Ages are in seconds. `mail_queued` counts up to MAX_MAILS. `backup_age`: None without a drilled backup.
+    """Counts of runs, letters and processes, and ages in seconds. `mail_queued` counts up to MAX_MAILS.
 
-    `backup_missing`: how many stored pictures the newest drilled backup lacks.
-    `unowned`: running runs that no living process writes.
+    `backup_age`: the age of the newest backup that a trial restore has verified, or None. `backup_missing`: how many
+    stored pictures that backup lacks. `unowned`: running runs that no living process writes.
     """
 
     queued: int
@@ -31,7 +31,7 @@ class Figures:
     backup_missing: int
 
 
-# Only active runs, by their partial index; the queue of letters, up to a bound; the newest row of an index.
+# Cheap, because it reads only the active runs, at most MAX_MAILS letters and single rows at the end of an index.
 # A queued run was changed last when it joined the queue. The ids of letters rise with their time.
 READ = f"""
     WITH active AS (

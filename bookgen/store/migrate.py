@@ -201,7 +201,8 @@ async def _apply(dsn: str, connection: asyncpg.Connection, migration: Migration)
         await applying
     except asyncpg.LockNotAvailableError as error:
         raise StartupError(
-            f"{migration.name} waited too long for a lock and was rolled back. The lock is held by {holders}."
+            f"{migration.name} waited too long for a lock and was rolled back. These sessions held the lock: "
+            f"{holders or 'unknown'}. End them or let them finish, then run the migration again."
         ) from error
     except asyncpg.PostgresError as error:
         raise StartupError(f"{migration.name} failed and was rolled back: {error}") from error

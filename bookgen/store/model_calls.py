@@ -37,7 +37,7 @@ class Asked:
 class Step:
     """A model call's result on its way into the database. `reply` is the JSON of a TextReply.
 
-    `words`: what the call counts if its run has been stopped by then, so that the reply cannot be used.
+    `words`: how many words count as lost if the run was stopped before the reply is stored, so it cannot be used.
     """
 
     key: str

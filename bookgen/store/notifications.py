@@ -1,6 +1,6 @@
 """Notifications between processes: a book's run has changed or waits, a process has joined, a provider is busy.
 
-A notification may get lost, so nothing depends on them alone.
+Notifications may get lost, so nothing depends on them alone.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ async def listen(
 ) -> None:
     """Listen on a separate connection until cancelled.
 
-    `on_change` receives the book of every change, `on_busy` the model and seconds of a busy provider. `on_listening` is
-    called whenever listening (re)starts, to catch up on missed notifications.
+    `on_change` receives the id of the book whose run has changed, or JOINED or WAITING. `on_busy` receives the model of
+    a busy provider, and for how many seconds it is not to be called. `on_listening` is called whenever listening starts
+    or starts again, to catch up on missed notifications.
     """
 
     def heard(_connection: Any, _pid: int, _channel: str, payload: str) -> None:
@@ -88,7 +89,7 @@ async def listen(
             else:
                 log.exception(
                     "listening_failed",
-                    to_do="It is tried again in a second. If this repeats, report the traceback as a bug.",
+                    to_do="bookgen listens again in a second. If this repeats, report the traceback as a bug.",
                 )
         await asyncio.sleep(RECONNECT_SECONDS)
 

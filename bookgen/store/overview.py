@@ -74,7 +74,8 @@ async def usage_by_model(db: DB) -> list[ModelUsage]:
     return [ModelUsage(row["model"], _usage(row)) for row in await db.fetch(USAGE_BY_MODEL)]
 
 
-# Only once calls of two days wait, so that the calls of the last day are read once a day to find where they begin.
+# No row unless a call older than two days is not in the sums yet. So ADD_PAST, which reads all calls of the last day to
+# find where they begin, runs about once a day.
 PAST_END = """
     SELECT last_id FROM past_usage_end
      WHERE (SELECT created_at FROM model_call WHERE id > last_id ORDER BY id LIMIT 1) < now() - interval '2 days'
@@ -101,7 +102,10 @@ ADD_PAST = f"""
 
 
 async def add_past_usage(pool: asyncpg.Pool) -> None:
-    """Add calls to the sums of past usage, about once a day, unless another process does so now."""
+    """Add the model calls older than a day to the stored sums of usage, about once a day.
+
+    Does nothing if another process is adding them now.
+    """
     async with pool.acquire() as connection, connection.transaction():
         last_id = await connection.fetchval(PAST_END)
         if last_id is not None:

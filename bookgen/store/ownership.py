@@ -20,7 +20,7 @@ from bookgen.store.writers import may_write, takes_work
 class Balance:
     """How many more runs a process may take over (`room`), and how many it has beyond its share (`surplus`).
 
-    `alive`: its lease is still valid by the server's clock. Without a lease it must not take runs from others.
+    `alive`: its lease is still valid by the server's clock. A process without a valid lease must not take over runs.
     """
 
     room: int
@@ -46,7 +46,7 @@ COUNTS = f"""
 async def balance(db: DB, owner: UUID) -> Balance:
     """Compare the process's runs with an even share of the running runs that it may write.
 
-    Only runs beyond a quarter more than the share (at least one) are a surplus.
+    The surplus is what it has beyond the share and a quarter of the share (at least one run).
     """
     row = await db.fetchrow(COUNTS, owner)
     share = math.ceil(row["running"] / max(1, row["processes"]))
@@ -98,7 +98,7 @@ CLAIM = f"""
 
 
 async def claim(db: DB, owner: UUID, limit: int) -> list[Run]:
-    """Take over running runs whose owner is gone and that `owner` may write. Returns them in queue order.
+    """Take over running runs of dead processes that the process `owner` may write. Returns them in queue order.
 
     Runs that `owner` already owns stay as they are, even if its lease had expired: no other process took them.
     """
@@ -107,7 +107,7 @@ async def claim(db: DB, owner: UUID, limit: int) -> list[Run]:
 
 
 def _with_chapters(take: str) -> str:
-    """SQL that runs the update `take` on runs, and resets chapters marked as being written by runs not running."""
+    """SQL that runs the update `take` on runs, and resets `writing` chapters of runs that are not running."""
     return f"""
     WITH taken AS ({take} RETURNING run.book_id, run.status)
     UPDATE chapter SET status = CASE WHEN content <> '' THEN 'completed' ELSE 'pending' END
@@ -140,7 +140,7 @@ FORGET_CALLS = _with_chapters("""
 async def forget_calls(db: DB, owner: UUID) -> None:
     """Clear calls in flight of dead processes on paused and queued runs, which nobody takes over.
 
-    A run that another transaction has locked is skipped until the next call.
+    A run that another transaction has locked is skipped this time.
     """
     await db.execute(FORGET_CALLS, owner)
 

@@ -59,7 +59,10 @@ OPEN_PAGES = """
 
 
 async def open_pages(db: DB, account_id: int, kind: str, slug: str) -> dict[int, str | None]:
-    """The account's open subscription checkouts for any plan, or for this add-on: session ids by checkout id."""
+    """The session ids of the account's open subscription checkouts, by checkout id.
+
+    If `kind` is "plan", those for any plan; otherwise those for this kind and slug, such as an add-on.
+    """
     return {row["id"]: row["session_id"] for row in await db.fetch(OPEN_PAGES, account_id, kind, slug)}
 
 

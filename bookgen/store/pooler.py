@@ -1,4 +1,4 @@
-"""A transaction pooler in front of PostgreSQL: checks that it can serve bookgen, and settings kept by the role."""
+"""A transaction pooler in front of PostgreSQL: checks that it suits bookgen, and stores settings in the role."""
 
 from __future__ import annotations
 

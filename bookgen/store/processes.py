@@ -1,4 +1,4 @@
-"""Leases of the serving processes: one row each, timed by the database's clock."""
+"""Leases: each process renews its row in time, or others take over its runs. The database's clock decides."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def register(
     any_writer: bool = True,
     role: ProcessRole = ProcessRole.BOTH,
 ) -> None:
-    """Give the process a lease. `writer` is its model. `any_writer`: it may continue any run with that model."""
+    """Give the process a lease of `seconds`. `writer`: its model. `any_writer`: its model may continue any run."""
     await db.execute(REGISTER, boot_id, host, pid, pid_started, float(seconds), writer, any_writer, role)
 
 
@@ -57,7 +57,7 @@ DRAIN = "UPDATE process SET draining = true WHERE boot_id = $1"
 
 
 async def drain(db: DB, boot_id: UUID) -> None:
-    """Mark the process as ending, or as having lost its lease, so that its runs count no crash."""
+    """Mark the process as ending, or as having lost its lease, so that no crash is counted for its runs."""
     await db.execute(DRAIN, boot_id)
 
 

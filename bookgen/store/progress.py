@@ -16,10 +16,11 @@ class ChapterCounts:
     """Counts of the chapters of a run's book.
 
     `texts`: chapters with text. `kept`: those of them that the run need not write. `new`: those written since the run
-    began. `rewrites`: the run still has to replace a text, or was stopped before it did. `drafting`: the run's current
-    chapter has no text yet. `words_left`: targets of the chapters that the run still has to write. `book_words`: the
-    book's target. `words_ahead`, `chapters_ahead`: what the account's runs before a queued one still have to write.
-    `findings`: what the quality gate found and left as it is.
+    began. `words`: the words of all texts. `rewrites`: the run still has to replace a text, or was stopped before it
+    did. `drafting`: the run's current chapter has no text yet. `words_left`: the sum of the word targets of the
+    chapters that the run still has to write. `book_words`: the book's word target. `words_ahead`, `chapters_ahead`: if
+    the run is queued, what the account's runs before it still have to write. `findings`: how many problems the quality
+    gate found and left in the texts.
     """
 
     chapters: int = 0
@@ -40,10 +41,10 @@ class ChapterCounts:
 class RunProgress:
     """A run as shown to the book's author.
 
-    `place` is its place in the account's queue, `title` that of the chapter being written, and `outline` the chapters
-    as JSON. `awaits_operator`: the database is a restored copy, in which no run continues yet. `unattended`: no living
-    process takes runs.
-    `has_writer`: a living process may write this run, if the run has no owner now.
+    `place`: the run's place in the account's queue. `title`: the title of the chapter being written. `outline`: the
+    chapters as JSON. `awaits_operator`: the database is a restored copy, in which no run continues yet.
+    `unattended`: no living process takes runs.
+    `has_writer`: a living process may write this run. This matters if the run has no owner now.
     """
 
     run: Run

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FormerText:
-    """A revision without its text. `origin` is what replaced it; `written_at` is when the model wrote it, if it did."""
+    """A revision without its text. `origin`: what replaced it. `written_at`: when a model wrote it, or None."""
 
     id: int
     chapter_id: int
@@ -56,7 +56,7 @@ async def texts(db: DB, account_id: int, book_id: int, revision_ids: Sequence[in
 
 @dataclass(frozen=True, slots=True)
 class PictureOrigin:
-    """`is_cover`: it is the book's selected cover. Otherwise it is in a chapter."""
+    """How a picture of a book was made. `is_cover`: it is the book's selected cover; otherwise it is in a chapter."""
 
     is_cover: bool
     source: SourceType

@@ -64,7 +64,10 @@ async def add_of_run(
     kind: ReportKind,
     unread: Sequence[Unread] = (),
 ) -> int:
-    """Add a completed report of a production and return its id. A production has at most one of each kind."""
+    """Add a completed report of a production and return its id. A production has at most one of each kind.
+
+    A production is a run that goes from the outline to the finished files, with these reports as steps in between.
+    """
     return int(await db.fetchval(ADD_OF_RUN, account_id, book_id, run_id, list(chapter_ids), kind, list(unread)))
 
 
@@ -72,7 +75,7 @@ OF_RUN = "SELECT id FROM report WHERE run_id = $1 AND kind = $2"
 
 
 async def of_run(db: DB, run_id: UUID, kind: ReportKind) -> int | None:
-    """The id of the production's report of this kind, or None."""
+    """The id of the report of this kind that a run (a production) has made, or None."""
     found: int | None = await db.fetchval(OF_RUN, run_id, kind)
     return found
 
@@ -144,13 +147,13 @@ ACTIVE = "SELECT count(*) FROM report WHERE account_id = $1 AND status IN ('pend
 
 
 async def active(db: DB, account_id: int) -> int:
-    """How many of the account's reports are not finished. Each will use one check of the allowance."""
+    """How many of the account's reports are not finished. Each will count as one proofreading check."""
     return int(await db.fetchval(ACTIVE, account_id))
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedReport:
-    """A report that this process has claimed. Its writes are accepted only under this `epoch`."""
+    """A report that this process has claimed. Its results are stored only while the report has this `epoch`."""
 
     id: int
     account_id: int

@@ -10,7 +10,10 @@ from bookgen.store.database import DB
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The first cap that the call could exceed, with the amounts spent and reserved under it, in millionths."""
+    """The first cap that the call could exceed, with the amounts spent and reserved under it.
+
+    Amounts are in millionths of the currency.
+    """
 
     cap: str
     spent: int
@@ -30,7 +33,10 @@ async def reserve(
     account_day_cap: int | None,
     day_cap: int | None,
 ) -> Refusal | None:
-    """Reserve the cost of a call, or return the cap that it would exceed. Idempotent."""
+    """Reserve the cost of a call, or return the cap that it would exceed. Idempotent.
+
+    Costs and caps are in millionths of the currency, such as 0.000001 dollars. A cap of None does not apply.
+    """
     row = await db.fetchrow(
         RESERVE, call_id, account_id, book_id, cost_micros, book_cap, account_day_cap, day_cap
     )  # fmt: skip

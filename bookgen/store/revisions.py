@@ -1,7 +1,7 @@
 """Revisions of chapters. The newest 20 of each chapter are kept.
 
-A revision is a former text, a model's text that lost to an author's edit or to the draft, or a model's text before the
-quality gate changed it.
+A revision is one of three: a former text; a model's text that was not used, because the author had edited the chapter
+or a comparison preferred the draft; or a model's text before the quality gate changed it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A former text. `origin` is what replaced it, `writer` the model that wrote it. `content` is None in a list.
+    """A former text. `origin`: what replaced it. `writer`: the model that wrote it. `content`: None in lists.
 
     A revision with a title and a summary has no text: the model proposed these, but the author's own were kept.
     """
@@ -65,7 +65,10 @@ async def add(
 
 
 def keep_original(content: str, words: str, writer: str, chapter: str, rows: str) -> str:
-    """SQL of a CTE `kept`, which adds the model's own text as a revision unless the parameter `content` is null."""
+    """SQL of a CTE `kept`, which adds the model's own text as a revision unless the parameter `content` is null.
+
+    All arguments are SQL: query parameters, the chapter's id, and the name of the CTE `rows` to select from.
+    """
     return f"""kept AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer, written_at)
         SELECT {chapter}, 'quality_gate', {content}, {words}, {writer}, now()

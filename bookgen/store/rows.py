@@ -38,8 +38,8 @@ def parameters(names: Sequence[str], first: int = 1) -> str:
 def mapper(noun: type[N], **made: Callable[[Record], Any]) -> Callable[[Record], N]:
     """A function that turns a row into the dataclass `noun`. Further columns of the row are ignored.
 
-    The values of enum fields are converted; null stays None. `made`: functions of the row for fields that are not
-    simply the column of the same name.
+    The values of enum fields are converted; null stays None. `made`: functions that compute
+    the values of fields from the row, for fields that are not simply the column of the same name.
     """
     names, hints = [name for name in field_names(noun) if name not in made], get_type_hints(noun)
     values_of = itemgetter(*names)

@@ -52,7 +52,7 @@ BY_ID = f"""
 
 
 async def by_id(db: DB, beginning: str) -> list[ListedRun]:
-    """Up to two runs whose id starts with `beginning`. Two mean that it is ambiguous."""
+    """Up to two runs whose id starts with `beginning`. Two mean that `beginning` is ambiguous."""
     return [_listed(row) for row in await db.fetch(BY_ID, beginning)]
 
 

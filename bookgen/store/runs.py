@@ -111,7 +111,7 @@ async def save(connection: asyncpg.Connection, run: Run, *, to_tail: bool = Fals
         run.failure, run.last_op, run.call_started_at is not None, to_tail, sources, run.phase, run.remark,
     )  # fmt: skip
     if row is None:
-        raise RuntimeError(f"run {run.id} cannot become {run.status} from its stored state")
+        raise RuntimeError(f"Run {run.id} cannot become {run.status}: its stored state does not allow it.")
     return run_of(row)
 
 
@@ -124,7 +124,10 @@ PROMOTE = f"""
 
 
 async def promote(connection: asyncpg.Connection, account_id: int, owner: UUID, call_seconds: float) -> Run | None:
-    """Start the first run of the account's queue if the account's slot is free. The caller has locked the slot."""
+    """Start the account's first queued run, or return None if another run holds the account's slot (see `slots`).
+
+    The caller has locked the slot. `owner`: the process that the run is given to. `call_seconds`: see `holds_slot`.
+    """
     row = await connection.fetchrow(PROMOTE, account_id, owner, float(call_seconds))
     return row and run_of(row)
 
@@ -173,7 +176,7 @@ LOCK_AS_OURS = """
 
 
 async def lock_as_ours(connection: asyncpg.Connection, run: Run) -> bool:
-    """Lock the run if it is active and still has this epoch. Returns whether it is locked.
+    """Lock the run if it is active and no process has taken it over (which changes its epoch). Returns whether it is.
 
     No other process can take the run over until the transaction ends.
     """
@@ -189,11 +192,11 @@ COUNT_WORDS = """
 
 
 async def count_words(connection: asyncpg.Connection, run_id: UUID) -> int:
-    """The words written by the run since the last call of this function, including an unfinished chapter."""
+    """Mark all words of the run as counted. Returns how many were not: those written since the last call."""
     return int(await connection.fetchval(COUNT_WORDS, run_id))
 
 
-# The former run's parts become the new one's, and their words, which are counted already.
+# The parts of the former run pass to the new run, and so do their words, which are counted already.
 INHERIT = """
     WITH former AS (UPDATE run SET draft_words = 0, words_counted = words_counted - $5::bigint WHERE id = $1),
          parts AS (UPDATE step SET run_id = $2 WHERE run_id = $1)
@@ -217,7 +220,7 @@ LOSE = """
 
 
 async def lose(db: DB, run_id: UUID, words: int, call_id: UUID) -> None:
-    """Count the requested words of a call cut off by a stop, because it is partly charged. Idempotent."""
+    """Count the words requested by a call that a stop cut off as lost, since it is partly charged. Idempotent."""
     await db.execute(LOSE, run_id, words, call_id)
 
 
@@ -225,5 +228,5 @@ LOSE_FAILED = "UPDATE run SET words_lost = words_lost + $2 WHERE id = $1"
 
 
 async def lose_failed(connection: asyncpg.Connection, run_id: UUID, words: int) -> None:
-    """Count the words of paid calls that brought no text."""
+    """Count the words requested by charged calls that returned no usable text."""
     await connection.execute(LOSE_FAILED, run_id, words)

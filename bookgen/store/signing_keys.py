@@ -13,7 +13,10 @@ from bookgen.store.rows import mapper
 
 @dataclass(frozen=True, slots=True)
 class SealedKey:
-    """An encrypted key. `signs`: every process knows it. `alone`: tokens of earlier keys have expired."""
+    """An encrypted key. `signs`: it is old enough to sign new tokens, because every process knows it by now.
+
+    `alone`: tokens signed with earlier keys have all expired.
+    """
 
     sealed: bytes
     signs: bool
@@ -25,7 +28,7 @@ FINGERPRINT = "SELECT fingerprint FROM server_secret"
 
 
 async def claim(db: DB, fingerprint: str) -> str:
-    """Return the fingerprint of the database's secret, after setting this one if there was none."""
+    """The fingerprint of the secret to which this database is bound. If there is none yet, binds it to this one."""
     await db.execute(CLAIM, fingerprint)
     return str(await db.fetchval(FINGERPRINT))
 
@@ -58,7 +61,7 @@ _key_of = mapper(SealedKey)
 
 
 async def listed(db: DB, lead: timedelta, lifetime: timedelta) -> list[SealedKey]:
-    """The keys, newest first. A key signs once it is `lead` old; tokens live as long as `lifetime` after that."""
+    """The keys, newest first. A key signs once it is `lead` old. A token is valid for `lifetime`."""
     return [_key_of(row) for row in await db.fetch(LIST, lead, lead + lifetime)]
 
 

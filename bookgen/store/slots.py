@@ -29,8 +29,8 @@ async def try_lock(connection: asyncpg.Connection, account_id: int) -> bool:
 def holds_slot(statuses: str, seconds: str) -> str:
     """The SQL condition that run `r` keeps other runs of its account from starting.
 
-    It does so in any of `statuses` (SQL strings) and, with a call in flight, for `seconds` (an SQL parameter) after its
-    last update.
+    A run does so while its status is one of `statuses` (a list of SQL strings). A run with a model call in flight does
+    so for `seconds` (an SQL parameter) after its last update, too.
     """
     return f"""
     r.status IN ('queued', 'running', 'paused')

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bookgen.store.database import DB
 
 TABLE = "stored_file"
-LOST = "lost"  # the place of files that were missing when the backup was made that this database was restored from
+LOST = "lost"  # the place of files that the restored backup of this database does not contain
 BATCH = 500
 
 
@@ -32,7 +32,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """What a row is to refer to: the bytes themselves, or the id of a file that was written outside the database."""
+    """The content for a new row: the bytes themselves, or the id of a file that was written outside the database."""
 
     body: bytes | None
     file_id: int | None = None
@@ -141,7 +141,7 @@ USED = f"""
 
 
 async def used(db: DB) -> dict[StoredFile, bool]:
-    """All files to which rows refer, with whether they are exports, which can be made again. None of the lost ones."""
+    """All files to which rows refer, except lost ones. The value: whether it is an export, which can be made again."""
     return {file_of(row): row["can_be_made_again"] for row in await db.fetch(USED, LOST)}
 
 
@@ -151,7 +151,7 @@ BOOK_OF = """
 
 
 async def book_of(db: DB, file_id: int) -> int | None:
-    """The id of the book whose file it is."""
+    """The id of the book whose picture or export the file is. None if no row refers to the file."""
     book_id: int | None = await db.fetchval(BOOK_OF, file_id)
     return book_id
 
@@ -191,7 +191,10 @@ FORGET_OTHERS = "DELETE FROM stored_file WHERE id <> ALL ($1) AND place <> $2"
 
 
 async def restored(connection: asyncpg.Connection, place: str, names: Mapping[int, str]) -> None:
-    """Make the rows of restored files refer to their new place. `names`: the new names by the ids of the rows."""
+    """Make the rows of restored files refer to their new place. `names`: their new names by the ids of the rows.
+
+    Other pictures count as lost. The rows of other files are deleted.
+    """
     if await connection.fetchval(IS_TABLE):
         await connection.execute(RENAME, place, list(names), list(names.values()))
         await connection.execute(FORGET_EXPORTS, list(names))
@@ -206,5 +209,5 @@ SAMPLES = f"""
 
 
 async def samples(db: DB) -> list[StoredFile]:
-    """The newest file of each place that has any."""
+    """The newest file of each place, except lost files."""
     return [file_of(row) for row in await db.fetch(SAMPLES, LOST)]

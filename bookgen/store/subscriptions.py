@@ -42,7 +42,7 @@ async def find(db: DB, account_id: int) -> Subscription | None:
 
 
 async def find_entitlement(db: DB, account_id: int, standard: str) -> Entitlement | None:
-    """The account's entitlement, or None if there is no such account. `standard`: the slug of an existing plan."""
+    """The account's entitlement, or None if there is no such account. `standard`: the slug of the standard plan."""
     rows = await db.fetch(FIND, account_id, standard)
     if not rows:
         return None
@@ -55,7 +55,7 @@ LOCK = "SELECT id FROM subscription WHERE account_id = $1 FOR UPDATE"
 
 
 async def lock(connection: DB, account_id: int) -> None:
-    """Lock the account's money until the transaction ends. Changes of its plan, credits or usage take this lock."""
+    """Lock the account's subscription until the transaction ends. Changes of its plan, credits and usage need it."""
     await connection.fetchval(LOCK, account_id)
 
 
@@ -69,7 +69,7 @@ SET_PLAN = """
 
 
 async def set_plan(connection: DB, account_id: int, slug: str) -> None:
-    """Set a plan that an operator grants without payment. The periods of its allowances stay."""
+    """Set a plan that an operator grants without payment. The account's monthly periods stay."""
     await connection.execute(SET_PLAN, account_id, slug)
 
 
@@ -100,7 +100,7 @@ async def subscribe(
 ) -> bool:
     """Set the account's plan as the payment processor reports it. Returns False if the plan no longer exists.
 
-    `then`: slug and interval of the plan that begins when the paid period ends.
+    `then`: slug and interval of the plan that begins when the paid period ends. `anchor`: when its first month began.
     """
     values = (status, interval, anchor, period_end, past_due_since, cancel_at_period_end, processor_id)
     return bool(await connection.fetchval(SUBSCRIBE, account_id, slug, *values, *(then or (None, None))))

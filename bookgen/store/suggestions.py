@@ -130,7 +130,7 @@ OF_TASK = f"""
 
 
 async def of_task(db: DB, account_id: int, chapter_id: int, task: UUID) -> Suggestion | None:
-    """The suggestion of a report that holds one rewritten passage, by the report's task."""
+    """The suggestion for the rewritten passage that this task made, or None."""
     row = await db.fetchrow(OF_TASK, account_id, chapter_id, task)
     return _suggestion(row) if row else None
 

@@ -65,7 +65,7 @@ SUGGESTIONS = """
 
 
 async def books(db: DB, account_id: int) -> AsyncIterator[tuple[int, dict[str, Any]]]:
-    """The account's books with all their rows, one at a time."""
+    """Yield each book of the account: its id, and its rows by topic."""
     parts = {
         "chapters": CHAPTERS,
         "revisions": REVISIONS,

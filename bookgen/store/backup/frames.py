@@ -1,7 +1,7 @@
 """The content of a sealed file: a sequence of frames, each with its kind and length.
 
 A backup is `manifest`, then for each table `table` and for each file `file` or `stored`, each followed by `data` … and
-`end`, and at last `trailer`.
+`end`, and finally `trailer`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class FrameReader:
         return kind, orjson.loads(content)
 
     async def read_to_end(self) -> None:
-        """Authenticate the rest of the file."""
+        """Check that the rest of the file is complete and unchanged. Raises StartupError if it is not."""
         await asyncio.to_thread(self._sealed.read_to_end)
 
     async def expect(self, kind: FrameKind) -> dict[str, Any]:

@@ -93,7 +93,9 @@ async def restore_rows(connection: asyncpg.Connection, frames: FrameReader, cont
     await apply_within(connection, schema_of(contents.manifest, folder))
     made = [table.name for table in await tables(connection)]
     if strange := set(contents.manifest.tables) - set(made):
-        raise StartupError(f"The backup has a table {min(strange)}, which its own migrations do not create.")
+        raise StartupError(
+            f"The backup has a table {min(strange)}, which its own migrations do not create. Use another backup."
+        )
     references = await _without_references(connection, made)
     for _ in contents.manifest.tables:
         await _restore_table(connection, frames, contents)
@@ -133,11 +135,11 @@ async def _restore_table(connection: asyncpg.Connection, frames: FrameReader, co
     rows = int(status.split()[-1])
     contents.digests[table["name"]] = digest_of(frames.end)
     if rows != frames.end["rows"]:
-        raise Conflict(f"The table {table['name']} has {rows} rows, where the backup has {frames.end['rows']}.")
+        raise Conflict(f"The table {table['name']} got {rows} rows, but {frames.end['rows']} were backed up.")
 
 
 async def restore_sequences(connection: asyncpg.Connection, sequences: Mapping[str, int]) -> None:
-    """Set the sequences to the values that they had."""
+    """Set the sequences to the values stored in the backup, by name."""
     for name, value in sequences.items():
         await connection.execute("SELECT setval(to_regclass($1), $2)", quoted([name]), value)
 

@@ -90,7 +90,7 @@ class SealedReader:
         return data
 
     def read_to_end(self) -> None:
-        """Authenticate the rest of the file."""
+        """Check that the rest of the file is complete and unchanged. Raises StartupError if it is not."""
         for _ in self._chunks:
             pass
 
@@ -150,7 +150,7 @@ def _keys(passphrase: str, salt: bytes) -> tuple[ChaCha20Poly1305, bytes]:
 
 
 def _nonce(number: int, last: bool) -> bytes:
-    """Twelve bytes. The key is new for each file, so numbers do not repeat under it."""
+    """The twelve-byte nonce of a chunk. The key is new for each file, so no nonce is used twice with it."""
     return number.to_bytes(11, "big") + bytes([last])
 
 

@@ -74,7 +74,7 @@ def parted(found: Collection[StoredTable], ours: Collection[str]) -> tuple[list[
 async def copy_out(
     connection: asyncpg.Connection, table: StoredTable, write: Callable[[bytes], Awaitable[None]] | None = None
 ) -> TableDigest:
-    """Copy all rows of the table, in order, and return their digest."""
+    """Read all rows of the table in order, pass their bytes to `write` if given, and return their digest."""
     seen = hashlib.sha256()
 
     async def take(data: bytes) -> None:
@@ -88,10 +88,10 @@ async def copy_out(
 
 
 def quoted(names: Iterable[str]) -> str:
-    """A list of names as SQL."""
+    """The names as quoted SQL identifiers, separated by commas."""
     return ", ".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
 def digest_of(told: Mapping[str, Any]) -> TableDigest:
-    """The digest as it is stored in a frame of the backup."""
+    """The digest of a table from the content of its last frame in the backup."""
     return TableDigest(told["rows"], told["sha256"])

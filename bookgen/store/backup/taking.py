@@ -80,7 +80,7 @@ async def write_rows(frames: FrameWriter, taken: Snapshot) -> dict[str, TableDig
 
 
 async def write_files(frames: FrameWriter, folder: Path, files: Mapping[str, bytes | None]) -> None:
-    """Write files by their path below `folder`. If a content is given, it is written instead of the file's."""
+    """Write files to the backup. `files` maps each path below `folder` to its content, or to None to read the file."""
     for name, content in files.items():
         await frames.tell(FrameKind.FILE, {"name": name})
         if content is not None:
@@ -91,7 +91,7 @@ async def write_files(frames: FrameWriter, folder: Path, files: Mapping[str, byt
 
 
 async def write_stored(frames: FrameWriter, file: StoredFile, content: bytes) -> None:
-    """Write a file that is outside the database, by the id of its row."""
+    """Write a file that is outside the database, under the id of its row."""
     await frames.tell(FrameKind.STORED, {"id": file.id})
     for at in range(0, len(content), PIECE_BYTES):
         await frames.data(content[at : at + PIECE_BYTES])

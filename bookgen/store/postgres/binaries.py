@@ -90,7 +90,7 @@ def major(folder: Path) -> int:
 
 
 def _complete(given: Path | None) -> dict[Path, int]:
-    """The folders with all programs and their major versions, the preferred ones first. `given` is the only one."""
+    """The folders with all programs and their major versions, best first; only `given` if it is set."""
     if given is not None and not _has_programs(given):
         raise StartupError(f"BOOKGEN_PG_BINDIR={given} does not contain initdb and postgres.")
     return _versions([given] if given is not None else [*_wheels(), *_system()])

@@ -72,7 +72,7 @@ class EmbeddedPostgres:
         Call it on the main thread's event loop. A database of an older PostgreSQL is moved first.
 
         Without `create`, nothing is made or moved: NoDatabase is raised if there is no database, and an older database
-        is opened with its own programs. If another process runs the server, it is enough to be able to read the folder.
+        is opened with its own programs. If another process runs the server, read access to the folder is enough.
         """
         if not create and (dsn := await self._joined()):
             return dsn
@@ -179,7 +179,7 @@ class EmbeddedPostgres:
             await asyncio.sleep(WATCH_SECONDS)
             if server.alive():
                 continue
-            log.warning("postgres_ended", what="It is started again.")
+            log.warning("postgres_ended", what="The embedded PostgreSQL server has ended. bookgen starts it again.")
             try:
                 async with self._lock():
                     server = self._server = await self._newest(server)
@@ -189,7 +189,7 @@ class EmbeddedPostgres:
                 log.error(
                     "postgres_not_started",
                     reason=str(error),
-                    to_do="Remove the cause that `reason` or postgres.log names. It is tried again by itself.",
+                    to_do="Remove the cause that `reason` or postgres.log names. bookgen keeps trying.",
                     exc_info=not isinstance(error, StartupError),
                 )
                 rest = MAX_REST_SECONDS

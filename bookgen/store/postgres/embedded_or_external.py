@@ -114,7 +114,7 @@ async def _require_notifications(url: str, direct_url: str | None) -> None:
 
 
 def _behind_a_pooler(setting: str, url: str) -> StartupError:
-    todo = f"Set {DIRECT_URL} to an address that bypasses it, for the lease, notifications and migrations."
+    todo = f"Set {DIRECT_URL} to an address that bypasses it. Leases, notifications and migrations need that."
     if setting == DIRECT_URL:
         todo = "This address must bypass the pooler."
     return StartupError(f"{setting}: {_name(url)} is a transaction pooler, which keeps no session settings. {todo}")

@@ -104,7 +104,7 @@ async def _copy(old: Postmaster, new: Postmaster, clients: Clients, passwords: R
         await clients.run("psql", socket, "--no-psqlrc", "--quiet", f"--file={clients.roles}")
         await clients.run("pg_restore", socket, "--exit-on-error", str(clients.dump))
         if wrong := before.differing(await _fingerprint(dsn)):
-            raise StartupError(f"These differ after the move: {', '.join(wrong)}.")
+            raise StartupError(f"These tables or sequences differ: {', '.join(wrong)}.")
         await _analyze(dsn)
 
 

@@ -123,7 +123,7 @@ async def test_a_move_that_loses_a_row_does_not_count(
 
     monkeypatch.setattr(embedded, "move", with_clients(tmp_path / "clients"))
 
-    with pytest.raises(StartupError, match=r"could not be moved to pg\d+: These differ after the move: notes\."):
+    with pytest.raises(StartupError, match=r"could not be moved to pg\d+: These tables or sequences differ: notes\."):
         await server.start()
 
     assert clusters(data) == [f"pg{older()[1]}"]
