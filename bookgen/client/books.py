@@ -176,7 +176,7 @@ class BookHandle:
         await self._client.delete_book(self.id)
 
     async def _completed(self, on_progress: OnProgress | None, every: float) -> BookHandle:
-        """Wait for the end of the run. Raises WritingEnded if it ended before the book was complete or is paused."""
+        """Wait for the end of the run. Raises WritingEnded if it is paused, or ends before the book is complete."""
         async for status in self._client.progress(self.id, every):
             if on_progress is not None:
                 on_progress(status)
