@@ -221,7 +221,7 @@ async def test_a_finished_book_is_not_written_twice(tmp_path: Path, dsn: str, mo
     code, said, _ = await run(tmp_path, *words, **settings)
 
     assert (code, len(models.requests)) == (0, calls)
-    assert "Use --new to write it again" in said
+    assert "Use --new to write a new book with it" in said
 
 
 async def test_a_sample_book_is_generated_again_once_there_is_a_model(
@@ -303,7 +303,10 @@ async def test_write_asks_for_a_login_if_registration_is_closed(tmp_path: Path, 
         code, _, complained = await run(tmp_path, "write", "The Salt Road", "--server", service.url)
 
     assert code == 2
-    assert complained == f"bookgen: Registration is closed at {service.url}. Sign in to your account with --login.\n"
+    assert complained == (
+        f"bookgen: No account can be created at {service.url}: registration is closed or needs a verified e-mail. "
+        "Sign in to your account with --login.\n"
+    )
 
 
 async def test_write_sets_no_cap_for_strangers_if_its_server_has_none(

@@ -41,9 +41,9 @@ def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
 class Actor(ABC):
     """Handles messages one at a time. An idle actor has neither a task nor a mailbox.
 
-    An error raised while answering goes to the asker, and the actor lives on; if the asker has gone, a bug is logged.
-    An error in a message without an asker crashes the actor: everyone who still waits gets Unavailable, and `crashed`
-    is called.
+    If a message from `ask` fails, its caller gets the error and the actor continues. If that caller no longer waits,
+    an unexpected error is logged. If a message from `tell` fails, the actor crashes: all callers that still wait get
+    Unavailable, and `crashed` is called.
     """
 
     __slots__ = ("_asked", "_crashed", "_inbox", "_task", "last_told")
@@ -57,7 +57,7 @@ class Actor(ABC):
 
     @abstractmethod
     async def receive(self, message: Any) -> Any:
-        """Handle one message, without waiting for anything slower than the database."""
+        """Handle one message and return the answer for `ask`. Wait for nothing slower than the database."""
 
     @abstractmethod
     def crashed(self, error: Exception) -> None:
@@ -69,14 +69,18 @@ class Actor(ABC):
         return self._task is None
 
     def tell(self, message: Any) -> None:
-        """Put a message into the mailbox. It is never refused, since reports of the actor's work must not be lost.
+        """Put a message into the mailbox, however full it is: reports of the actor's own work must not be lost.
 
-        A crashed actor ignores it.
+        A crashed actor ignores the message.
         """
         self._post(message, None)
 
     async def ask(self, message: Any, seconds: float = ANSWER_SECONDS) -> Any:
-        """Put a message into the mailbox and wait for the answer. Giving up does not withdraw the message."""
+        """Put a message into the mailbox and wait for the answer.
+
+        Raises RateLimited if too many callers wait. Raises Unavailable after `seconds`, although the message is still
+        handled.
+        """
         if self._asked >= MAX_WAITING:
             raise RateLimited("Too many requests are waiting for this book. Try again in a moment.", retry_after=1)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -158,7 +162,7 @@ A = TypeVar("A", bound=Actor)
 
 
 class Registry(Generic[A]):
-    """Finds actors by key, and creates them on demand. Actors refer to each other only by key."""
+    """Finds actors by key, and creates them on demand. Actors hold keys of other actors, never the actors."""
 
     def __init__(self, make: Callable[[Key], A]) -> None:
         self._make = make
@@ -182,7 +186,7 @@ class Registry(Generic[A]):
         self.find_or_make(key).tell(message)
 
     def remove(self, key: Key, actor: Actor) -> None:
-        """Forget this actor, unless another one has its key by now."""
+        """Remove `actor` from the registry, unless `key` belongs to a newer actor."""
         if self._actors.get(key) is actor:
             del self._actors[key]
 
@@ -190,7 +194,7 @@ class Registry(Generic[A]):
         self._actors.clear()
 
     def passivate(self, unused_since: float) -> None:
-        """Forget idle actors that have received no message since `unused_since`, in loop time."""
+        """Forget idle actors that have received no message since the loop time `unused_since`."""
         for key, actor in list(self._actors.items()):
             if actor.idle and actor.last_told < unused_since:
                 del self._actors[key]

@@ -37,10 +37,10 @@ SAMPLE_MODEL = "offline"
 
 
 async def drafted(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> str:
-    """Have the model draft the blurb; empty if the book has one. The ledger records the cost in any case.
+    """Have the model draft a blurb and return it; empty if the book already has one.
 
-    The last chapter is noted first. Any other chapter is noted when the next one is written. Raises NotFound,
-    UpstreamAIError and CallsHalted.
+    The model first makes the digest of the last chapter, which the blurb needs. Other chapters got theirs when the next
+    chapter was written. Paid calls are recorded even if this fails. Raises NotFound, UpstreamAIError and CallsHalted.
     """
     await note_rest(resources, account_id, book_id, steps)
     material = await resources.health.through_outages(lambda: load_material(resources.pool, account_id, book_id))
@@ -53,7 +53,7 @@ async def drafted(resources: Resources, account_id: int, book_id: int, steps: St
 
 
 class Blurbs:
-    """Drafts blurbs outside productions."""
+    """Drafts blurbs in the background. Productions, the runs that make whole books, draft theirs themselves."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -61,7 +61,7 @@ class Blurbs:
         self.tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Claim and draft blurbs until cancelled: at once after a run completes here, otherwise every few seconds."""
+        """Claim and draft blurbs until cancelled: when a run completes here, and every few seconds."""
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
@@ -74,7 +74,7 @@ class Blurbs:
             except Exception:
                 log.exception(
                     "blurbs_not_claimed",
-                    to_do="It is tried again in 5 seconds. If this repeats, report the traceback as a bug.",
+                    to_do="The service tries again in 5 seconds. If this repeats, report the traceback as a bug.",
                 )
 
     def halt(self) -> None:

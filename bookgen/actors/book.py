@@ -1,4 +1,4 @@
-"""The actor of one book. It steers the run, chapter by chapter or phase by phase, and all other model work on it."""
+"""The actor of one book. It steers the book's run, by chapters and phases, and all other model work on the book."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class BookActor(Actor):
         return super().idle and not self.writing
 
     def halt(self) -> None:
-        """Make no further model call. The one in flight may finish, and its reply is kept."""
+        """Make no further model call. A call in flight may finish, and its reply is kept."""
         if self._work_in_flight:
             self._work_in_flight.halt()
 
@@ -136,7 +136,7 @@ class BookActor(Actor):
                 return await self._despite_outages(message)
 
     async def _despite_outages(self, message: RowChanged | WriteNext | TaskEnded) -> None:
-        """Handle a message; if the database is unavailable, repeat it later. A finished text waits with its message."""
+        """Handle a message; repeat it later if the database is unavailable. TaskEnded keeps a finished text."""
         asked = True
         try:
             match message:
@@ -174,7 +174,7 @@ class BookActor(Actor):
     def _moved(
         self, committed: Committed, announced: ChapterStart | None = None, material: Material | None = None
     ) -> None:
-        """Continue after a commit. `announced`: the chapter that it announced. `material`: the book, if in memory."""
+        """Continue after a commit. `announced`: the next chapter, if announced. `material`: the book, if known."""
         self._statuses.changed(self.key)
         if promoted := committed.promoted:
             self._registry.tell((promoted.account_id, promoted.book_id), WriteNext(promoted))
@@ -202,7 +202,7 @@ class BookActor(Actor):
         self._follow(await runs.newest(self._resources.pool, self.book_id))
 
     async def _write_next(self, run: Run) -> bool:
-        """Start the run's next work. Returns whether the database was asked."""
+        """Start the run's next chapter or phase. Returns whether the database was queried."""
         if self._work_in_flight or self._resources.draining:
             return False
         if not self._resources.may_write(run):  # the run waits for a process that has its model
@@ -216,7 +216,7 @@ class BookActor(Actor):
         return True
 
     async def _begin_chapter(self, run: Run) -> bool:
-        """Announce and start the next chapter. Returns whether there was one."""
+        """Announce and start the next chapter. Returns False if there is none."""
         begun = await self._chapters.begin(run)
         if begun is None:
             return False
@@ -239,14 +239,14 @@ class BookActor(Actor):
     async def _nothing_to_begin(self, run: Run) -> None:
         """Let `decide` find out why there is nothing to begin: no chapter is left, or the row has changed."""
         committed = await self._report(Advance())
-        # If the row has changed, someone has steered the run in the meantime, so it is handled again.
+        # If the row has changed, someone has steered the run in the meantime, so `_moved` follows the new row.
         same = committed.run and committed.run.status is RunStatus.RUNNING and committed.run == run
         if same and not await self._begin_chapter(run):  # unless the author has just emptied a chapter
             raise RuntimeError(f"run {run.id} has chapters left but none that can be started")
         self._moved(committed)
 
     async def _ended(self, task: asyncio.Task[Any]) -> bool:
-        """Save the result of ended work. Returns whether the database was asked; dropped work has nothing to save."""
+        """Save the result of an ended task. Returns False, without a database query, if its work was dropped before."""
         match self._work_in_flight:
             case ChapterWork() as work if work.task is task:
                 await self._chapter_ended(work, task)
@@ -295,7 +295,10 @@ class BookActor(Actor):
             self._chapters.end(work)
 
     async def _after_commit(self, saved: Checkpoint | None) -> Committed:
-        """After a checkpoint, end a complete run, and give the slot of a paused one to the account's next run."""
+        """Complete the run after its last chapter. If it was paused meanwhile, start the account's next queued run.
+
+        `saved`: None if the chapter was not accepted, because the run had changed.
+        """
         run = saved.run if saved else await runs.newest(self._resources.pool, self.book_id)
         if run is None:
             return Committed(None)

@@ -1,4 +1,7 @@
-"""The work of this process: chapters, which are announced, written and committed, and other phases of productions."""
+"""The work in flight in this process: chapters, and the other phases of productions (runs that make whole books).
+
+A chapter is announced (its run's row says that it is being written), then written, then committed.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ class ChaptersInFlight:
     """Owns the chapters in flight and the work of other phases.
 
     `by_run`: the work by the id of its run. `surplus`: the number of runs to hand over to other processes. `perform`:
-    does the work of a phase.
+    the function that does the work of a phase.
     """
 
     def __init__(
@@ -62,7 +65,7 @@ class ChaptersInFlight:
         return max(0, self._chapters_at_once - len(self.by_run))
 
     async def begin(self, run: Run) -> ChapterStart | None:
-        """Announce the run's next chapter. None if no chapter is left or the run is not ours to write."""
+        """Announce the run's next chapter. Returns None if no chapter is left or this process may not write the run."""
         resources = self._resources
         async with resources.pool.acquire() as connection, connection.transaction():
             return await checkpoints.begin(connection, run.id, run.epoch, resources.writer)
@@ -82,7 +85,7 @@ class ChaptersInFlight:
     async def commit(self, work: ChapterWork, written: Written) -> Checkpoint | None:
         """Commit the chapter and announce the run's next one.
 
-        None if this process no longer has the run. Then only the chapter's cost is recorded.
+        Returns None if this process no longer has the run. Then only the chapter's cost is recorded.
         """
         await fault("checkpoint.before", work.run.book_id)
         async with self._resources.pool.acquire() as connection, connection.transaction():
@@ -97,7 +100,7 @@ class ChaptersInFlight:
         return checkpoint
 
     async def hand_over(self, run: Run) -> bool:
-        """Leave the run to another process if this one has too many. Returns whether it did."""
+        """Leave the run to another process if this one has too many runs. Returns whether it did."""
         if not self.surplus:
             return False
         self.surplus -= 1  # now, before the end of another chapter reads it
@@ -105,13 +108,13 @@ class ChaptersInFlight:
         return True
 
     def cancel(self, work: WorkInFlight[Any]) -> None:
-        """Drop the chapter. A reply that still arrives is not committed, but its cost goes to the ledger."""
+        """Drop the work. A reply that still arrives is not committed, but its cost goes to the ledger."""
         work.cancel()
         self._resources.ledger_writes.begin(self._count_dropped(work))
         self.end(work)
 
     async def _count_dropped(self, work: WorkInFlight[Any]) -> None:
-        """Store the last reply of dropped work, and count the words of a failure that came just before a stop."""
+        """Store the last reply of dropped work, and count the words of paid calls that failed just before."""
         pool, health = self._resources.pool, self._resources.health
         await asyncio.wait([work.task])
         if work.steps.unstored:
@@ -121,7 +124,7 @@ class ChaptersInFlight:
             await health.through_outages(lambda: runs.lose(pool, work.run.id, lost, call_id))
 
     def lose(self, work: WorkInFlight[Any]) -> None:
-        """Drop the chapter and its unstored reply, since another process may have the run. Its cost is recorded."""
+        """Drop the work and its unstored reply, since another process may have the run. Its cost is recorded."""
         if step := work.steps.unstored:
             work.steps.unstored = None
             work.steps.charge(step.asked)
@@ -149,13 +152,13 @@ class ChaptersInFlight:
                 work.stall()
 
     def words_in_flight(self, run: Run) -> int:
-        """Words of the run's chapter in flight. Its stored parts are included, as they are in `run.draft_words`."""
+        """The number of words so far of the chapter in flight, with its stored parts; 0 if this process writes none."""
         work = self.by_run.get(run.id)
         same = work and (work.run.epoch, work.run.call_no) == (run.epoch, run.call_no)
         return work.words if work and same else 0
 
     def wait(self, run: Run) -> Outage | None:
-        """The outage that the call in flight waits for, if the wait is long enough to report."""
+        """The outage whose end the call in flight waits for; None if there is none or the wait is short."""
         work = self.by_run.get(run.id)
         return work.steps.halt.waits_long_for if work else None
 
@@ -194,8 +197,8 @@ class ChaptersInFlight:
     async def _require_allowed(self, run: Run, target_word_count: int) -> None:
         """Check the account's storage and the words that are held for the book before any model call.
 
-        Raises PlanUpgradeRequired if the account has used all of its storage, and QuotaExceeded if the book was
-        written too often on what is held for it. Without billing, storage is checked only when a run starts.
+        Raises PlanUpgradeRequired if the account has used all of its storage, and QuotaExceeded if the book's runs have
+        used up the words that are held for it (`Hold`). Without billing, storage is checked only when a run starts.
         """
         pool, quota = self._resources.pool, self._resources.quota
 
@@ -207,7 +210,7 @@ class ChaptersInFlight:
             await self._require_words(run, target_word_count)
 
     async def _require_words(self, run: Run, target_word_count: int) -> None:
-        """Raise QuotaExceeded if the book was written too often on what is held for it."""
+        """Raise QuotaExceeded if the book's runs have used up the words that are held for it."""
         pool, quota = self._resources.pool, self._resources.quota
 
         async def require() -> None:
@@ -218,7 +221,7 @@ class ChaptersInFlight:
 
     @asynccontextmanager
     async def _settling(self, work: WorkInFlight[Any]) -> AsyncIterator[None]:
-        """Store the last reply of work that ends early."""
+        """A context that stores the last reply if the work in it fails or is cancelled."""
         try:
             yield
         except BaseException:
@@ -226,7 +229,7 @@ class ChaptersInFlight:
             raise
 
     async def _illustrate(self, work: ChapterWork, book: Book, chapter: Chapter, draft: ChapterDraft) -> None:
-        """Store the picture of a spread, and the book's plan if this draft made one."""
+        """Store the book's plan if this draft made one, and make the picture of a children's book's chapter."""
         pool, health = self._resources.pool, self._resources.health
         if plan := draft.plan:
             await health.through_outages(lambda: material.keep_plan(pool, book.id, plan.bible, numbered(plan.chapters)))
@@ -246,9 +249,10 @@ class ChaptersInFlight:
 
     @asynccontextmanager
     async def _place(self, run: Run) -> AsyncIterator[None]:
-        """Wait for one of the places for concurrent chapters. An account has at most one, so places are shared fairly.
+        """A context that holds one of this process's places for concurrent work; it waits until one is free.
 
-        Raises CallsHalted if the lease under which the chapter was begun has been lost.
+        An account writes one book at a time and so holds at most one place. Raises CallsHalted if the lease under which
+        the work was announced has been lost.
         """
         async with self._places:
             if run.owner != self._resources.boot_id:

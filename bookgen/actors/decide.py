@@ -28,7 +28,7 @@ from bookgen.errors import Conflict, GenerationInProgress, NeverGenerated, NoOut
 from bookgen.models import Run, RunMode, RunPhase, RunStatus
 from bookgen.store.book_state import BookState
 
-# Consecutive deaths of the process without a new reply or a finished chapter of the run in between.
+# A run fails after this many deaths of its process in a row, without a new reply or a finished chapter in between.
 MAX_CRASHES = 3
 FINISHED = (
     'This book is finished. Export it (POST /books/{id}/export_pdf/), or send {"again": true} with this call to write '
@@ -36,7 +36,7 @@ FINISHED = (
 )
 QUARANTINED = "The server process stopped three times while writing this book. Resume the run to try again."
 
-# The names of the phases in failures.
+# The `stage` that a failure in each phase reports.
 STAGES = {
     RunPhase.OUTLINE: "outline",
     RunPhase.CHAPTERS: "chapter",
@@ -52,26 +52,26 @@ STAGES = {
 class Effect(Enum):
     """What the transaction does besides writing the run."""
 
-    INSERT = auto()  # a new run
-    REFUSE_FINISHED = auto()  # … over a finished book, if the caller did not send `again`
-    REWRITE = auto()  # … over chapters that all have content
-    HOLD = auto()  # set an allowance aside
-    RELEASE = auto()  # give it back, or keep it for the book when something was written
-    CONSUME = auto()  # count it as used
-    TO_TAIL = auto()  # a new place at the end of the account's queue
-    PROMOTE = auto()  # the account's slot is free
-    SETTLE = auto()  # no chapter is being written any more
-    FORGET_STEPS = auto()  # stored replies of the failed chapter led nowhere
-    CLOSE_STEPS = auto()  # the run is over: its stored replies are not needed again
+    INSERT = auto()  # insert a new run
+    REFUSE_FINISHED = auto()  # refuse the new run: the book is finished and the caller did not send `again`
+    REWRITE = auto()  # have the new run rewrite all chapters, which all have content
+    HOLD = auto()  # set aside the allowance or credit that pays for the run
+    RELEASE = auto()  # give back what was set aside, or keep it for the book if something was written
+    CONSUME = auto()  # count what was set aside as used
+    TO_TAIL = auto()  # give the run a new place at the end of the account's queue
+    PROMOTE = auto()  # start the account's next queued run, since one book is written at a time
+    SETTLE = auto()  # mark the chapters as not being written
+    FORGET_STEPS = auto()  # delete the stored replies of the failed chapter, which are unusable
+    CLOSE_STEPS = auto()  # the run is over: delete its stored replies, except those that a next run can use
     ASK_BLURB = auto()  # have a blurb drafted if the book has none
-    SAVE = auto()  # the result of the phase
+    SAVE = auto()  # save the result of the phase
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The run's next state and the effects. An unchanged run without effects means that nothing is written.
+    """The run's next state and the effects. If the run is unchanged and there are no effects, nothing is written.
 
-    `words_lost`: the words requested by paid calls that brought no text.
+    `words_lost`: how many words were requested in paid calls that brought no text.
     """
 
     run: Run | None
@@ -195,7 +195,7 @@ def _phase_done(state: BookState, message: PhaseDone) -> Decision:
 
 
 def _is_of(message: WorkFailed | WorkHalted | PhaseDone, run: Run) -> bool:
-    """Whether the message is about the call in flight. Each run of a book counts epochs and calls from one."""
+    """Whether the message is about the call in flight. Epochs and calls are counted within a run."""
     return (message.run_id, message.epoch, message.call_no) == (run.id, run.epoch, run.call_no)
 
 
@@ -208,7 +208,7 @@ def _phase_over(state: BookState, run: Run) -> Decision:
 
 
 def _following(state: BookState, run: Run) -> RunPhase | None:
-    """The next phase. It is the chapters again if the author has added one meanwhile."""
+    """The phase after the run's; None after the last. CHAPTERS again if the author has added a chapter meanwhile."""
     phases = list(RunPhase) if run.mode is RunMode.AUTOMATED else [RunPhase.CHAPTERS]
     if state.todo and run.phase is not RunPhase.CHAPTERS:
         return RunPhase.CHAPTERS
@@ -228,7 +228,7 @@ def _ended_without_text(state: BookState, message: WorkFailed | WorkHalted) -> D
             decision = _failed(quiet, failure, spoilt)
         case _:
             decision = Decision(quiet, frozenset({Effect.SETTLE} if running else {Effect.SETTLE, Effect.PROMOTE}))
-    # Without a call in flight, its end was committed before, and only the answer was lost.
+    # Without a call in flight, an earlier attempt was committed, and only its answer was lost.
     lost = message.words_lost if isinstance(message, WorkFailed) and run.call_started_at else 0
     return replace(decision, words_lost=lost)
 
@@ -270,7 +270,7 @@ _ENDED = {
 
 
 def _impossible(what: str, run: Run) -> Conflict:
-    """The error for a command that an ended run cannot take. It names the call that works."""
+    """The error for a command that an ended run refuses. `what`: for example "paused". It names a call that works."""
     other = "Resume it or start" if run.status is RunStatus.ERROR else "Start"
     return Conflict(
         f"This run {_ENDED[run.status]}, so it cannot be {what}. {other} a new one (POST /books/{{id}}/generate/).",

@@ -1,4 +1,4 @@
-"""Database outages: whether the database is reachable, and the replies that wait for it in memory."""
+"""Database outages: whether the database is reachable, and the model's replies that wait in memory until it is."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ class Health:
         await self._up.wait()
 
     def saw(self, error: Unavailable) -> None:
-        """Close the gate, unless the error comes from another transaction, from our own load or from another store."""
+        """Close the gate if the error comes from the database itself.
+
+        Conflicts with other transactions, too few connections under load, and errors of the file store do not close it.
+        """
         if isinstance(error, FilesUnavailable):
             return
         now = asyncio.get_running_loop().time()
@@ -56,7 +59,7 @@ class Health:
             log.warning(
                 "database_lost",
                 reason=str(error.__cause__ or error),
-                to_do="Start or repair PostgreSQL if it stays away. Books wait and continue by themselves.",
+                to_do="Start or repair PostgreSQL if it stays unavailable. Books wait and continue by themselves.",
             )
             self._up.clear()
         self._writes_fail_until = max(self._writes_fail_until, now + WRITE_FAILED_SECONDS.get(sqlstate(error), 0.0))
@@ -75,7 +78,7 @@ class Health:
         seconds: float | None = None,
         in_vain: Callable[[], None] = lambda: None,
     ) -> Result:
-        """Repeat an idempotent `operation` until it succeeds, or raise Unavailable after `seconds`.
+        """Repeat an idempotent `operation` until it succeeds, or raise Unavailable after `seconds` (None: never).
 
         `in_vain` is called after each failed try.
         """
@@ -93,7 +96,7 @@ MAX_BYTES = 64 << 20
 
 
 class Dropped(Exception):
-    """The text was dropped: too much text was waiting for the database in memory, and it was the oldest."""
+    """The text was dropped: too much text was waiting for the database in memory, and this one was the oldest."""
 
 
 @dataclass(slots=True, eq=False)
@@ -103,7 +106,7 @@ class WaitingReply:
 
 
 class Backlog:
-    """The replies that wait in memory for the database. Beyond `most_bytes` the oldest one is dropped.
+    """The replies that wait in memory for the database. Beyond `most_bytes` the oldest reply is dropped.
 
     Finished chapters are not counted: only their last reply is not stored yet, and no chapter is started during an
     outage.
@@ -120,7 +123,7 @@ class Backlog:
 
     @asynccontextmanager
     async def keeping(self, size: int) -> AsyncIterator[None]:
-        """Count `size` bytes as waiting inside the context. Raises Dropped there if they must be dropped."""
+        """Count `size` bytes as waiting inside the context. Raises Dropped inside it if the reply must be dropped."""
         waiting = WaitingReply(size)
         self._waiting.append(waiting)
         try:
@@ -144,15 +147,15 @@ class Backlog:
                 bytes=oldest.size,
                 waiting=len(self._waiting),
                 what="The database was unavailable for so long that a finished text no longer fitted in memory.",
-                to_do="Once it is back, run: bookgen runs resume --all --failed",
+                to_do="Once the database is back, run: bookgen runs resume --all --failed",
             )
             oldest.scope.reschedule(0)
 
 
 class LedgerWrites:
-    """Owns the tasks that write to the ledger. They finish even if the work that was paid for is cancelled.
+    """Owns the tasks that write to the ledger of paid calls. They finish even if the work that paid is cancelled.
 
-    `tasks`: the unfinished ones.
+    `tasks`: the unfinished tasks.
     """
 
     def __init__(self) -> None:

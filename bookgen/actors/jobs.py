@@ -1,4 +1,4 @@
-"""Model work on a book outside a run: its outline, reworked chapters, one chapter written again.
+"""Model work on a book outside a run: its outline, or chapters or a passage that are rewritten.
 
 A book has one job at a time, and no job during a run, across all processes: the job's row in `book_job` is written
 under the same lock as the start of a run. A job continues to its end even if its caller no longer waits.
@@ -43,7 +43,7 @@ KINDS = {DraftOutline: "outline", ReworkChapters: "outline", RewriteChapter: "ch
 
 
 class Jobs:
-    """Starts jobs and saves their results. `tasks`: the jobs in flight, with their books."""
+    """Starts jobs and saves their results. `tasks`: the jobs in flight, each with the id of its book."""
 
     def __init__(self, resources: Resources, transactions: Transactions) -> None:
         self._resources = resources
@@ -51,10 +51,10 @@ class Jobs:
         self.tasks: dict[asyncio.Task[None], int] = {}
 
     async def start(self, account_id: int, book_id: int, job: Job) -> asyncio.Task[None]:
-        """Reserve the book for `job` and start it.
+        """Reserve the book for `job`, start the job and return its task.
 
-        Raises GenerationInProgress while a run is active, and Unavailable without a lease, because other processes
-        would not see that the book is reserved.
+        Raises GenerationInProgress while a run is active, Conflict while another job is, QuotaExceeded, and Unavailable
+        without a lease, because other processes would not see that the book is reserved.
         """
         boot_id, taking = self._resources.boot_id, False
         try:
@@ -87,21 +87,22 @@ class Jobs:
             )
 
     def _over(self, task: asyncio.Task[None]) -> None:
-        """Forget the task. Its caller has received the failure or has disconnected, so asyncio must not report it."""
+        """Forget the task. Its caller has received the failure or has disconnected, so asyncio must not log it."""
         del self.tasks[task]
         if not task.cancelled():
             task.exception()
 
     async def forget_lost(self) -> None:
-        """Release books whose job rows exist although the jobs are no longer in flight."""
+        """Delete job rows of this process whose jobs are no longer in flight, so that their books are free again."""
         await jobs.forget_lost(self._resources.pool, self._resources.boot_id, list(self.tasks.values()))
 
     async def _require_allowed(
         self, connection: asyncpg.Connection, account_id: int, book_id: int, job: Job
     ) -> Rewrite | None:
-        """Raise QuotaExceeded if the account has no edits left for the job. Returns what a rewritten chapter costs.
+        """Raise QuotaExceeded if the account has no AI edits left for the job.
 
-        The account's slot is locked, so that two jobs never both use the last edit or the last free outline.
+        Returns what rewriting the chapter or passage costs; None for other jobs. The caller holds the account's lock,
+        so that two jobs never both use the last edit or the last free outline.
         """
         quota, free = self._resources.quota, outlines.FREE_OF_A_BOOK
         standing = await quota.standing(connection, account_id)
@@ -137,22 +138,22 @@ class Jobs:
                 await steps.settle()
             await self._save(account_id, book_id, boot_id, save)
         except BaseException:
-            if not ended:  # otherwise the book may have a new one
+            if not ended:  # otherwise the book may have a new job
                 await asyncio.shield(spawn(self._end(book_id, boot_id)))
             raise
 
     async def _end_failed(self, account_id: int, book_id: int, boot_id: UUID, kind: str) -> None:
-        """End a job that has failed although calls were paid, and count it."""
+        """End a job that failed after paid calls, and count it, except for a few free failures."""
 
         async def attempt() -> None:
             async with self._transactions.locked(account_id, book_id) as (connection, _):
                 if not await failed_jobs.count_free(connection, self._resources.quota, account_id):
-                    with contextlib.suppress(QuotaExceeded):  # concurrent work has used it up
+                    with contextlib.suppress(QuotaExceeded):  # concurrent work has used up the allowance
                         await self._transactions.count_job(connection, account_id, book_id, kind)
                 if not await jobs.end(connection, book_id, boot_id):
-                    raise NotFound  # it was committed before, and only the answer was lost
+                    raise NotFound  # an earlier attempt was committed, and only its answer was lost
 
-        with contextlib.suppress(NotFound):  # or it was counted when its book was deleted
+        with contextlib.suppress(NotFound):  # or the job was counted when its book was deleted
             await self._resources.health.through_outages(attempt)
 
     async def _end(self, book_id: int, boot_id: UUID) -> None:
@@ -189,7 +190,8 @@ class Jobs:
         chapter = must_exist(next((c for c in material.chapters if c.id == job.chapter_id), None))
         if not edits.covers(takes, chapter.target_word_count):
             raise Conflict(
-                "The chapter's word count was raised meanwhile. Repeat the call (POST /chapters/{id}/regenerate/)."
+                "The chapter's target word count was raised meanwhile. Repeat the call (POST "
+                "/chapters/{id}/regenerate/)."
             )
         earlier: list[Digest] = []
         try:
@@ -197,7 +199,7 @@ class Jobs:
                 replace(material, wish=job.instructions), job.chapter_number, steps, lambda words: None, earlier.append
             )
         finally:
-            if earlier:  # they are paid for, even if the chapter fails
+            if earlier:  # these digests are paid for, even if the chapter fails
                 await resources.health.through_outages(lambda: store.keep_digests(resources.pool, book.id, earlier))
 
         async def save(connection: asyncpg.Connection) -> None:
@@ -258,6 +260,6 @@ class Jobs:
                     raise Conflict(
                         "Another process changed this book. Read it again (GET /books/{id}/), then repeat the call."
                     )
-                # otherwise it was committed before, and only the answer was lost
+                # otherwise an earlier attempt was committed, and only its answer was lost
 
         await self._resources.health.through_outages(attempt)

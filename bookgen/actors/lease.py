@@ -1,4 +1,4 @@
-"""The lease: this process's right to write runs. The process keeps it by renewing a row.
+"""The lease: this process's right to write runs. The process keeps the lease by renewing a row of the database.
 
 If the row cannot be renewed, a local timer stops the process's work before other processes take it over.
 """
@@ -48,7 +48,7 @@ class ProviderLimits:
         self._resources.model.share(others + 1)
 
     def heard(self, name: str, seconds: float) -> None:
-        """Handle the news from another process that the provider of the model `name` is busy."""
+        """Handle the news from another process that the provider of the model `name` is busy for `seconds`."""
         self._resources.model.hold_back(name, seconds)
 
     def _tell(self, name: str, seconds: float) -> None:
@@ -65,7 +65,7 @@ class ProviderLimits:
 class Lease:
     """Registers this process and renews its lease. After the lease is lost, writes of this process are refused.
 
-    `lose`: drops the work in flight, which another process may have by then.
+    `lose`: the function that drops the work in flight, since another process may take it over.
     """
 
     def __init__(self, resources: Resources, limits: ProviderLimits, lose: Callable[[], None]) -> None:
@@ -80,8 +80,9 @@ class Lease:
 
     @property
     def trusts_expiry(self) -> bool:
-        """Whether a process with an expired lease is dead. After a jump of the server's clock all leases are expired
-        until renewed.
+        """Whether an expired lease means that its process is dead.
+
+        This is not so just after the clock of the database server has jumped: then living processes seem expired, too.
         """
         return now() >= self._settled_at
 
@@ -89,22 +90,22 @@ class Lease:
     def may_prune(self) -> bool:
         """Whether rows of dead processes may be deleted.
 
-        That is so if the clock has not jumped for TTL_SECONDS, in which all living processes have renewed their leases.
+        They may if the clock has not jumped for TTL_SECONDS, in which all living processes have renewed their leases.
         """
         return now() >= self._held_from + TTL_SECONDS
 
     @property
     def ends_at(self) -> float:
-        """When the lease ends by this process's clock, unless it is renewed; -inf before the first."""
+        """When the lease ends by this process's clock, unless it is renewed; -inf before the first lease."""
         return self._counts_from + FENCE_SECONDS
 
     @property
     def seconds_left(self) -> float:
-        """How long the lease still lasts; -inf before the first."""
+        """How many seconds the lease still lasts; -inf before the first lease."""
         return self.ends_at - now()
 
     async def take(self) -> None:
-        """Get a lease for this process. It can be repeated, even while an earlier attempt is still running."""
+        """Get a lease for this process. The call can be repeated, even while an earlier attempt is still running."""
         started, boot_id = now(), self._resources.boot_id
         pool, pid = self._resources.lease_pool, os.getpid()
         writer, any_writer = self._resources.writer or "", self._resources.any_writer
@@ -122,7 +123,7 @@ class Lease:
                 self._resources.lease_state = LeaseState.HELD
 
     async def tell_writer(self) -> bool:
-        """Record this process's model once its server has named it. Returns whether the database was asked."""
+        """Record the name of this process's model once the model server has reported it. Returns False if not."""
         resources = self._resources
         await resources.find_writer()
         writer = resources.writer or ""
@@ -173,7 +174,7 @@ class Lease:
                 await processes.expire(self._resources.lease_pool, process.boot_id)
 
     def _set_fence(self, started: float) -> None:
-        """Set the local end of the lease, counted from its request. A late answer never shortens a newer lease."""
+        """Set the local end of the lease, counted from `started`, when it was requested. Never shorten it."""
         if started < self._counts_from:
             return
         self._counts_from = started
@@ -225,7 +226,7 @@ def _namespace() -> str:
 
 
 def started_at(pid: int) -> str:
-    """When the process started, as the system reports it; empty if there is no such process or no way to tell."""
+    """When the process started, as the system reports it; "alive" if that is unknown, "" if it does not run."""
     fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     if fields:
         return "" if fields[0] in ("Z", "X") else fields[19]
@@ -233,7 +234,7 @@ def started_at(pid: int) -> str:
         os.kill(pid, 0)
     except ProcessLookupError:
         return ""
-    except PermissionError:  # it belongs to another user
+    except PermissionError:  # the process exists and belongs to another user
         pass
     return "alive"
 

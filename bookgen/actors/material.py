@@ -1,4 +1,7 @@
-"""Load a book with its chapters and their notes for writing, and store drafted outlines."""
+"""Load a book with its chapters and digests for writing, and store drafted outlines.
+
+A digest says what later chapters must know about a chapter.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +33,9 @@ async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Ma
 
 
 async def note_rest(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> None:
-    """Have the model note the chapters that have no current note, such as the last one. Each note is stored at once.
+    """Have the model make the digests of chapters that have no current one, such as the last chapter's.
 
-    If a note fails, it is retried next time, and nothing else fails. Raises NotFound and CallsHalted.
+    Each digest is stored at once. A digest that fails is left out until the next time. Raises NotFound and CallsHalted.
     """
     through_outages = resources.health.through_outages
     material = await through_outages(lambda: load_material(resources.pool, account_id, book_id))
@@ -63,7 +66,7 @@ async def drafted(resources: Resources, book: Book, steps: StoredSteps) -> tuple
 
 
 async def count_outline(resources: Deciding, connection: asyncpg.Connection, account_id: int, book_id: int) -> None:
-    """Count an outline or a rework: as an AI edit once the free ones are used up. Raises QuotaExceeded."""
+    """Count an outline or reworked chapters: free a few times, then as an AI edit. Raises QuotaExceeded."""
     quota = resources.quota
     had = await jobs.count_outline(connection, book_id) - 1
     if await outlines.is_free(connection, await quota.standing(connection, account_id), had):

@@ -13,8 +13,8 @@ from bookgen.models import Run, RunPhase
 class Generate:
     """Start a run over the chapters without text, or over all chapters if none is missing.
 
-    `automated`: a production, which needs no outline and makes everything a finished book has. `again`: also for a
-    finished book, whose chapters are then written again.
+    `automated`: start a production, which needs no outline and makes everything a finished book has. `again`: allow a
+    production of a finished book, whose chapters are then written again.
     """
 
     automated: bool = False
@@ -23,7 +23,7 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Make no further model call. The one in flight may finish and its text is kept."""
+    """Make no further model call. A call in flight may finish, and its text is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class RunFailure:
 class WorkFailed:
     """A task of the run failed. `spoilt`: its stored replies are unusable, so a retry must not replay them.
 
-    `words_lost`: the words requested by paid calls that brought no text.
+    `words_lost`: how many words were requested in paid calls that brought no text.
     """
 
     run_id: UUID
@@ -88,7 +88,7 @@ class WorkHalted:
 class PhaseDone:
     """The work of a production's phase is done. Chapters have no such message, since each is committed on its own.
 
-    `chapters`: the number of chapters of a drafted outline. `remark`: a sentence that says what was left out.
+    `chapters`: the number of chapters of a drafted outline. `remark`: tells the owner what was left out.
     """
 
     run_id: UUID
@@ -110,7 +110,7 @@ class Advance:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """The book's actor has crashed too often in the process `owner`."""
+    """End the run in error, because the book's actor has crashed too often in the process `owner`."""
 
     owner: UUID
 
@@ -141,7 +141,7 @@ class RewriteChapter:
 class RewritePassage:
     """Reword the characters `start` to `end` of a chapter.
 
-    `words`: the length of the passage. `report`: the task id of the report that proposes the new text.
+    `words`: the length of the passage in words. `report`: the task id of the report that will propose the new text.
     """
 
     chapter_id: int

@@ -28,7 +28,9 @@ Keep = Callable[[asyncpg.Connection, NewFile], Awaitable[None]]
 
 
 class Pictures:
-    """Makes a spread's picture before its text is committed, and the book's character sheet before the first picture.
+    """Makes the picture of a chapter (a spread of two pages) before its text is committed.
+
+    Before the first picture, it makes the book's character sheet, a picture of the hero that guides all others.
 
     One transaction stores a picture, its cost and its use of the allowance, if this process still has the run. If a
     process dies, only the call in flight is repeated.
@@ -38,7 +40,7 @@ class Pictures:
         self._resources = resources
 
     async def make(self, run: Run, steps: StoredSteps, book: Book, chapter: Chapter, scene: Scene) -> None:
-        """Make the picture of `chapter`, unless it has one to keep. Raises CallsHalted and UpstreamAIError."""
+        """Make the picture of `chapter` unless a valid one exists. Raises CallsHalted and UpstreamAIError."""
         pool, health = self._resources.pool, self._resources.health
         await steps.settle()
         key = _key(run, f"{STAGE} {chapter.id}")
@@ -78,7 +80,7 @@ class Pictures:
         await self._keep(run, steps, key, painted, chapter.chapter_number, keep)
 
     async def _sheet(self, run: Run, steps: StoredSteps, book: Book) -> bytes:
-        """The character sheet; it is painted if there is none yet."""
+        """The image file of the character sheet, which is painted if there is none yet."""
         pool, health = self._resources.pool, self._resources.health
 
         async def find() -> bytes | None:
@@ -121,7 +123,11 @@ class Pictures:
     async def _keep(
         self, run: Run, steps: StoredSteps, key: str, painted: Painted, number: int | None, keep: Keep
     ) -> None:
-        """Store the picture, however long the database is unavailable. Raises TextDropped if memory runs out."""
+        """Store the picture and its cost under `key`, however long the database is unavailable.
+
+        `keep`: writes the rows that refer to the picture, in the same transaction. Raises TextDropped if memory runs
+        out, and CallsHalted if this process no longer has the run.
+        """
         step = Step(key, {"text": ""}, steps.asked(STAGE, number, painted.paid))
 
         new: NewFile | None = None
@@ -132,7 +138,7 @@ class Pictures:
                 new = await self._resources.files.keep(self._resources.pool, painted.data)
             async with self._resources.pool.acquire() as connection, connection.transaction():
                 if await stored.find(connection, run.book_id, key):
-                    return True  # it was committed before, and only the answer was lost
+                    return True  # an earlier attempt was committed, and only its answer was lost
                 await subscriptions.lock(connection, run.account_id)
                 if not await runs.lock_as_ours(connection, run):
                     return False
@@ -159,7 +165,7 @@ class Pictures:
 
 
 async def _add(connection: asyncpg.Connection, book_id: int, new: NewFile, painted: Painted) -> str:
-    """Store the picture. Returns its key."""
+    """Store the row of a picture's file. Returns the picture's media key."""
     return await media.add(connection, book_id, new, painted.width, painted.height, painted.source)
 
 

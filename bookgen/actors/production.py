@@ -1,4 +1,4 @@
-"""What a production does before and after the chapters.
+"""What a production (a run that makes a whole book) does before and after the chapters.
 
 Before: the outline. After: the editor's reading, proofreading, corrections, blurb, cover and files.
 """
@@ -28,7 +28,7 @@ from bookgen.writing.structured import UnusableReply
 
 log = structlog.get_logger()
 
-MAX_WAITS = 60  # for a free worker; the pool sets the length of each
+MAX_WAITS = 60  # for a free worker; the pool sets the length of each wait
 PROOFREAD_BY_RULES = "Only the built-in rules proofread the book: the model refused or its replies could not be used."
 NOT_REVIEWED = "The editor's reading was skipped: the model refused or its replies could not be used."
 NOT_PROOFREAD = "The book was not proofread: your plan has no proofreading checks left this period."
@@ -43,7 +43,7 @@ class Production:
         self._resources = resources
 
     async def perform(self, run: Run, steps: StoredSteps) -> PhaseResult:
-        """Do the work of the run's phase. An error ends the run; CallsHalted means that no further call is wanted."""
+        """Do the work of the run's phase. Raises CallsHalted if no further call is wanted; other errors end the run."""
         match run.phase:
             case RunPhase.OUTLINE:
                 return await self._outline(run, steps)
@@ -79,7 +79,7 @@ class Production:
         return PhaseResult(save, chapters)
 
     async def _review(self, run: Run, steps: StoredSteps) -> PhaseResult:
-        """Have an editor read the book, and its author's model answer the findings if the operator wants that.
+        """Have the model read the book as its editor and, if `RevisionMode` says so, answer the findings as its author.
 
         If the reading fails, the book is finished without it.
         """
@@ -106,12 +106,12 @@ class Production:
         return PhaseResult(save, remark=_outcome(len(edited.unanswered)))
 
     async def _has_report(self, run: Run, kind: ReportKind) -> bool:
-        """Whether the run made such a report before its author added a chapter."""
+        """Whether the run already has a report of this kind, from before the author added a chapter."""
         pool, through_outages = self._resources.pool, self._resources.health.through_outages
         return await through_outages(lambda: reports.of_run(pool, run.id, kind)) is not None
 
     async def _proofread(self, run: Run, steps: StoredSteps) -> PhaseResult:
-        """Make an ordinary proofreading report, which lists everything that is not safe to apply for the author."""
+        """Make a proofreading report. The next phase applies its safe corrections; the author decides on the others."""
         resources = self._resources
         if await self._has_report(run, ReportKind.PROOFREADING):
             return PhaseResult()
@@ -149,7 +149,7 @@ class Production:
         return PhaseResult()
 
     async def _blurb(self, run: Run, steps: StoredSteps) -> PhaseResult:
-        """Draft the blurb. If that fails, one is drafted in the background after the run."""
+        """Draft the blurb. If that fails, a blurb is drafted in the background after the run."""
         try:
             blurb = await drafted_blurb(self._resources, run.account_id, run.book_id, steps)
         except CallsHalted:
@@ -174,7 +174,7 @@ class Production:
         return PhaseResult()
 
     async def _served(self, service: Callable[[], Awaitable[Result]]) -> Result:
-        """Call a service; repeat the call while the database is unavailable or the workers are busy."""
+        """Call a service, again while the database is unavailable or the workers are busy. Raises PhaseFailed."""
         busy = 0
 
         async def attempt() -> Result:

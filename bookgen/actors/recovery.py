@@ -1,7 +1,8 @@
 """Restart what has stopped unintentionally: the runs of dead processes, and the actors of books that crash.
 
-The first sweep is the recovery after the death of a process. Later sweeps do the work whose notification was lost. A
-crashed actor starts again after a back-off. The run of a book that keeps crashing is given up.
+A sweep compares this process's work with the runs in the database. The first sweep is the recovery after the death of
+a process. Later sweeps find the runs whose notification was lost. A crashed actor starts again after a back-off. The
+run of a book that keeps crashing is given up.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from bookgen.store.outages import is_outage
 log = structlog.get_logger()
 
 CLAIM_ROWS = 1000
-# Maximum seconds until a run is tried again after its process has died twice. The time is random, so that the runs of a
-# process do not restart together with the run that kills it.
+# The shortest and the longest time in seconds until a run is tried again after its process has died twice. The time is
+# random, so that the runs of a process do not restart together with the run that kills it.
 BACK_OFF = (5.0, 30.0)
 # Crashes of one book's actors in a sliding window. If more than SYSTEMIC_BOOKS books crash, no book is to blame.
 MAX_RESTARTS = 3
@@ -51,7 +52,7 @@ class Restarts:
         self._crashes[book_id].append(now)
 
     def spent(self, book_id: int, now: float) -> bool:
-        """Whether the book has used up its restarts. Never true while `systemic` is."""
+        """Whether the book has used up its restarts. Never true while `systemic` is true."""
         self._forget(now)
         return len(self._crashes.get(book_id, ())) > MAX_RESTARTS and not self.systemic(now)
 
@@ -64,7 +65,7 @@ class Restarts:
         return self.books(now) > SYSTEMIC_BOOKS
 
     def wait(self, book_id: int) -> float:
-        """Seconds until the next start: 1, 2, 4 … 30."""
+        """Seconds until the book's crashed actor starts again: 1, 2, 4 … 30."""
         crashes = len(self._crashes.get(book_id, ()))
         return min(FIRST_WAIT_SECONDS * 2.0 ** max(crashes - 1, 0), MAX_WAIT_SECONDS)
 
@@ -100,7 +101,7 @@ class Crashes:
 
     @property
     def systemic(self) -> bool:
-        """Whether so many books crash that the cause is elsewhere."""
+        """Whether so many books crash that no single book is the cause."""
         return self._restarts.systemic(now())
 
     def backs_off(self, key: Key) -> bool:
@@ -112,7 +113,7 @@ class Crashes:
             "actor_crashed",
             book_id=book_id,
             exc_info=error,
-            to_do="It starts again, up to three times a minute; then its run fails. Report the traceback as a bug.",
+            to_do="The actor restarts up to three times a minute. Then its run fails. Report the traceback as a bug.",
         )
         self._restarts.crashed(book_id, now())
         self._backing_off.add(key)
@@ -160,7 +161,10 @@ class Recovery:
         self._retry_at: dict[UUID, float] = {}  # loop time at which a run in back-off may be retried
 
     async def sweep(self, *, takes_over: bool) -> None:
-        """Do one sweep. `takes_over`: whether an expired lease means that its process is dead."""
+        """Take over, start and continue the runs that this process should write.
+
+        `takes_over`: whether an expired lease means that its process is dead.
+        """
         await self._take_over(takes_over)
         await self._promote()
         await self._continue_idle_runs()
@@ -183,7 +187,7 @@ class Recovery:
         return True
 
     async def _take_over(self, takes_over: bool) -> None:
-        """Claim runs that nobody writes, up to an even share, and note how many to hand over beyond that share."""
+        """Claim runs that nobody writes, up to an even share, and set how many runs to hand over beyond that share."""
         pool, boot_id = self._resources.pool, self._resources.boot_id
         balance = await ownership.balance(pool, boot_id)
         room, self._chapters.surplus = balance.room, balance.surplus
@@ -240,7 +244,7 @@ class Recovery:
             elif not is_at_risk(run):
                 await self._begin(run)
             elif places and not self._backs_off(run):
-                places -= 1  # an announced chapter would count a death even while it waits for its place
+                places -= 1  # without a place it would only wait, and a death meanwhile would count against it
                 await self._begin(run)
 
     async def _begin(self, run: Run) -> None:
@@ -305,7 +309,7 @@ async def every(
 ) -> None:
     """Repeat `work` until cancelled; no failure ends it. `work` returns False if it did not query the database.
 
-    `again`: the seconds until the next try after an outage.
+    `again`: the seconds until the next try after the database was unavailable; None: `seconds`.
     """
     wait = seconds
     while True:
@@ -320,7 +324,7 @@ async def every(
             log.exception(
                 "periodic_work_failed",
                 work=work.__qualname__,
-                to_do="It is tried again by itself. If this repeats, report the traceback as a bug.",
+                to_do="The service tries again by itself. If this repeats, report the traceback as a bug.",
             )
         else:
             if asked is not False:

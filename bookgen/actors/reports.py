@@ -47,7 +47,7 @@ log = structlog.get_logger()
 
 LOOK_SECONDS = 5.0
 MAX_CONCURRENT = 4  # in this process
-MAX_CLAIMS = 10  # of a report, without a chapter read
+MAX_CLAIMS = 10  # of a report, with no chapter read in between
 CRASHED = "An unexpected error stopped this report. Start another one."
 
 
@@ -61,10 +61,10 @@ class ChapterReading:
 
 @dataclass(frozen=True, slots=True)
 class BookReading:
-    """A book that is proofread a chapter at a time. `flags` are the quality gate's findings and contradicting facts.
+    """A book that is proofread a chapter at a time. `flags`: findings of automatic checks, and contradicting facts.
 
-    At most `most` bytes are read, so that an author cannot lengthen the book meanwhile; None: no limit. `taken` has
-    the bytes of each chapter that was read.
+    `seen`: what the rules and the checker found before. At most `most` bytes are read, so that an author cannot
+    lengthen the book meanwhile; None: no limit. `taken`: the bytes of each chapter that was read, by chapter id.
     """
 
     resources: Resources
@@ -92,9 +92,9 @@ class BookReading:
         return cls(resources, book, written, flags, seen, most_bytes(plan, book))
 
     async def chapter(self, chapter_id: int, steps: StoredSteps) -> ChapterReading:
-        """The suggestions for the chapter as it is now; none if it no longer exists. All replies are stored by then.
+        """Read the chapter as it is now. Returns no suggestions if it no longer exists or exceeds `most`.
 
-        Raises UpstreamAIError and CallsHalted.
+        The model's replies are stored before this returns. Raises UpstreamAIError and CallsHalted.
         """
         chapter = await _load(self.resources, self.book.account_id, chapter_id)
         if chapter is None or not self._takes(chapter):
@@ -149,11 +149,11 @@ class Reports:
             except Exception:
                 log.exception(
                     "reports_not_claimed",
-                    to_do="It is tried again in 5 seconds. If this repeats, report the traceback as a bug.",
+                    to_do="The service tries again in 5 seconds. If this repeats, report the traceback as a bug.",
                 )
 
     def call_off(self, report_id: int) -> None:
-        """Stop making a deleted report after the call in flight."""
+        """Stop the work on a deleted report after its model call in flight."""
         if steps := self._steps.get(report_id):
             steps.halt.set()
 
@@ -207,12 +207,11 @@ class Reports:
             )
             await self._fail(report, owner)
         await self._resources.health.through_outages(lambda: reports.forget_steps(self._resources.pool, report))
-        self._steps.pop(
-            report.id, None
-        )  # a report that could not be ended is kept; otherwise it would be claimed here again at once
+        # Not reached if the report could not be ended: its entry keeps this process from claiming it again at once.
+        self._steps.pop(report.id, None)
 
     async def _read(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
-        """Read every chapter. Returns whether the report is still ours.
+        """Read every chapter. Returns whether the report still belongs to this process.
 
         Raises UpstreamAIError, also if the model has read nothing at all.
         """
@@ -228,7 +227,10 @@ class Reports:
         return True
 
     async def _review(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
-        """Have an editor read the book. Returns whether the report is still ours. Raises UpstreamAIError."""
+        """Have the model read the book as its editor. Returns whether this process still has the report.
+
+        Raises UpstreamAIError.
+        """
         every = len(report.chapter_ids)
         if report.done == every:
             return True
@@ -242,7 +244,7 @@ class Reports:
         async def attempt() -> bool:
             async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
                 read = await reports.lock_owned(connection, report, owner)
-                if read is not None and read < done:  # otherwise it was committed before, and only the answer was lost
+                if read is not None and read < done:  # otherwise an earlier try was committed, and only its answer lost
                     await reports.advance(connection, report, done, chapter.unread)
                     await suggestions.add(connection, report.id, chapter.rows)
                 return read is not None
@@ -269,7 +271,7 @@ class Reports:
     ) -> None:
         """End the report in error and keep its suggestions. Without `error`, the cause was a bug.
 
-        A failed report that was `paid` for is free a few times per period, like other failed model work.
+        `paid`: whether model calls were paid. Then the report counts as a check, except for a few free failures.
         """
         failure = {
             "code": code_of(error) if error else "SERVER_ERROR",
@@ -285,7 +287,7 @@ class Reports:
                 await subscriptions.lock(connection, report.account_id)
                 ended = await reports.finish(connection, report, owner, ReportStatus.ERROR, failure)
                 if ended and counts and not await failed_jobs.count_free(connection, quota, report.account_id):
-                    with contextlib.suppress(QuotaExceeded):  # used up in the meantime
+                    with contextlib.suppress(QuotaExceeded):  # the allowance was used up in the meantime
                         await quota.spend(connection, report.account_id, Allowance.PROOFREADING_CHECKS)
 
         await self._resources.health.through_outages(attempt)

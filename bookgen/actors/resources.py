@@ -26,7 +26,7 @@ from bookgen.writing.window import WINDOW
 
 
 class WriteChapter(Protocol):
-    """Writes a chapter. `on_words` receives the words so far, `on_digest` each new digest of an earlier chapter.
+    """Writes a chapter. `on_words` receives the number of words so far, `on_digest` new digests of earlier chapters.
 
     The digests are worth storing even if the chapter itself fails.
     """
@@ -44,7 +44,11 @@ class WriteChapter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How a book is written: the entry points of `bookgen.writing`."""
+    """How a book is written: the entry points of `bookgen.writing`.
+
+    `rework_chapters` takes the numbers of chapters and the author's instructions, and returns new outlines by number.
+    `note_rest` makes the digests that chapters lack.
+    """
 
     draft_outline: Callable[[Book, Steps], Awaitable[Outline]]
     rework_chapters: Callable[[Material, Sequence[int], str, Steps], Awaitable[dict[int, OutlineChapter]]]
@@ -55,7 +59,10 @@ class Writing:
 
 
 class PaintsSpreads(Protocol):
-    """Paints pictures. Every failure is an UpstreamAIError with the calls that were paid; CallsHalted after `halt`."""
+    """Paints the pictures of children's books: a character sheet of the hero, and one for each chapter (a spread).
+
+    Raises UpstreamAIError with the paid calls for any failure, and CallsHalted after `halt`.
+    """
 
     @property
     def outage(self) -> Outage | None: ...
@@ -84,7 +91,8 @@ class PaintCover(Protocol):
 class Products:
     """What a production makes besides the text. Each function can be repeated.
 
-    `correct` applies the safe suggestions of a run's report; `make_files` makes the export files of a book.
+    `correct(account_id, run_id)` applies the safe suggestions of the run's report. `make_files(account_id, book_id)`
+    makes the export files of the book.
     """
 
     paint_cover: PaintCover
@@ -93,7 +101,7 @@ class Products:
 
 
 class Deciding(Protocol):
-    """What transactions on runs need to know about the process. `serves`: it writes runs itself, under a lease."""
+    """What transactions on runs need from the process. `serves`: whether it writes runs itself, under a lease."""
 
     @property
     def pool(self) -> asyncpg.Pool: ...
@@ -133,9 +141,10 @@ class Resources:
     """The shared parts and the state of this process.
 
     `boot_id` identifies the process in the database; it changes when the lease is lost. `other_processes` is the
-    number of other living processes. `names_model`: the operator named the model, instead of leaving the choice to
-    the keys. `revision` is what a production does with its editor's findings. `context_tokens` is the window of a call
-    that reads the whole book. `draining`: the process ends soon, begins no chapter and makes no model call.
+    number of other living processes. `names_model`: whether the operator named the model, instead of leaving the
+    choice to the API keys. `revision` is what a production does with its editor's findings. `context_tokens` is the
+    context window, in tokens, of a call that reads the whole book. `draining`: the process ends soon, begins no chapter
+    and makes no model call.
     `blurb_asked` is set when a blurb may be waiting. `awaits_operator`: the database is a restored copy, in which
     nothing is written until the operator lets its runs continue.
     """
@@ -176,7 +185,7 @@ class Resources:
 
     @property
     def any_writer(self) -> bool:
-        """Whether this process may continue what another model has started. Sample text never continues a book."""
+        """Whether this process may continue what another model has started. The sample model may not."""
         return self.names_model and self.model.name != SAMPLE_WRITER
 
     @property
@@ -194,12 +203,12 @@ class Resources:
 
     @property
     def has_lease(self) -> bool:
-        """Whether others see that this process is alive. Without a lease they would release what it works on."""
+        """Whether other processes see that this one is alive. Otherwise they would release its work."""
         return self.lease_state is LeaseState.HELD and not self.draining
 
     @property
     def takes_runs(self) -> bool:
-        """Whether this process can take runs. While it drains or has no lease, others would take them back."""
+        """Whether this process can take runs. While it drains or has no lease, others would take the runs back."""
         return self.has_lease and self.serves
 
     @property
@@ -225,7 +234,7 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class OperatorProcess:
-    """The process of an operator's command. It leaves a run that continues without an owner, for a server to claim."""
+    """The process of an operator's command. It writes no runs: a run that it resumes waits for a server to claim it."""
 
     pool: asyncpg.Pool
     quota: Quota

@@ -1,6 +1,6 @@
-"""Run the editor's reading of a whole book and the author's answer to it.
+"""Run an editor's reading of a whole book and the author's answer to it. The model plays both parts.
 
-The results are rows of a report and, for the chapters that the author changes, new texts.
+The results are rows of a report and new texts for the chapters that the model changes as the author.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TOO_LONG = "The book is too long for an editor's reading, which covers at most {
 
 @dataclass(frozen=True, slots=True)
 class RevisedText:
-    """A chapter as it was read, its new text, and the findings of the quality gate that still hold."""
+    """A chapter as it was read, its new text, and the earlier findings of automatic checks that still hold."""
 
     chapter: Chapter
     content: str
@@ -56,7 +56,8 @@ class RevisedText:
 class EditedBook:
     """The result of an editor's reading. `rows`: the rows of its report.
 
-    `unanswered`: the rows without the model's edits, for the case that the author has changed the book meanwhile.
+    `unanswered`: the rows without the model's edits, used if a person has changed the book meanwhile.
+    `revised`: the chapters with edits.
     `proposed`: texts with edits that a comparison rejected.
     `declined`: the fingerprints of the contradictions that the model declined with a reason.
     """
@@ -119,7 +120,7 @@ async def edited(
     *,
     mode: RevisionMode = RevisionMode.REPORT,
 ) -> EditedBook:
-    """Have an editor read the book and, if the mode says so, have the author's model answer the findings.
+    """Have the model read the book as its editor and, if the mode says so, answer the findings as its author.
 
     Contradictions between facts of the story are among the findings.
 
@@ -148,7 +149,7 @@ async def edited(
 
 
 async def _load(resources: Resources, account_id: int, book_id: int) -> Material:
-    """The book with the full text of its chapters, up to the length that the plan allows for proofreading."""
+    """The book with the full text of its chapters. Raises ProofreadingFailed if it is too long for the plan."""
     pool, through_outages = resources.pool, resources.health.through_outages
     book = must_exist(await through_outages(lambda: books.find(pool, account_id, book_id)))
     plan = await through_outages(lambda: resources.quota.plan(pool, account_id))
@@ -177,9 +178,9 @@ async def _pictures(resources: Resources, texts: Sequence[Chapter]) -> dict[int,
 async def _answer(
     material: Material, review: BookReview, steps: StoredSteps, context_tokens: int
 ) -> AuthorsAnswer | None:
-    """The answers of the author's model to the findings; None if no answer is usable.
+    """The model's answer to the findings, in the part of the author; None if there are none or no answer is usable.
 
-    A chapter that no model wrote belongs to its author: its findings are listed and its text is not changed.
+    A chapter that a person wrote is not changed: its findings are only listed.
     """
     if not review.findings:
         return None
@@ -196,7 +197,7 @@ async def _answer(
 async def _compared(
     material: Material, review: BookReview, answer: AuthorsAnswer, steps: StoredSteps, context_tokens: int
 ) -> AuthorsAnswer:
-    """The answer without the changes that blind comparisons do not prefer to the draft."""
+    """The answer without the changes that lose a blind comparison with the draft."""
     weighed = await compare_book(material, review, answer.revised, steps, context_tokens)
     rejected = {number for number, each in weighed.items() if not each.is_kept}
     if not rejected:
@@ -221,7 +222,7 @@ def _revised(material: Material, texts: Mapping[int, str], notes: Sequence[Mappi
                 for note in notes
                 if note["chapter_number"] == chapter.chapter_number
                 and "before" not in note
-                and note["kind"] != settled.KIND  # which the store keeps itself
+                and note["kind"] != settled.KIND  # the store keeps these itself
                 and str(note["excerpt"]) in content
             ],
         )
@@ -242,7 +243,7 @@ def _row(entry: ReportEntry) -> NewSuggestion:
 
 
 def suggestion_of(chapter: Chapter, correction: Correction) -> NewSuggestion:
-    """The correction as a row of a report. `chapter` is as it was read."""
+    """The correction as a row of a report. `chapter`: the chapter as it was when it was read."""
     return NewSuggestion(
         chapter_id=chapter.id,
         type=correction.reason.type,

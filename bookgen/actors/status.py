@@ -1,4 +1,4 @@
-"""GenerationStatus: a run as its owner sees it, with its progress, its message and how long it still takes."""
+"""The API's GenerationStatus: a run as its owner sees it, with its progress, a message and the time left."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bookgen.providers.text import Outage, TextModel
 from bookgen.store.progress import RunProgress
 from bookgen.writing.estimate import seconds_of_words
 
-# What a run does in the phases without chapters, and whether the phase calls a text model.
+# What a run does in the phases other than CHAPTERS, and the phases whose status shows an outage of the text model.
 DOING = {
     RunPhase.OUTLINE: "drafting the outline",
     RunPhase.REVIEW: "reviewing the book",
@@ -30,15 +30,16 @@ _RENAMED = {RunPhase.REVIEW: "proofreading", RunPhase.CORRECTIONS: "proofreading
 PHASES = {phase: _RENAMED.get(phase, phase.value) for phase in RunPhase}
 # The phases of a production that read the whole book again, with one call per chapter. The others take one call each.
 READING = (RunPhase.REVIEW, RunPhase.PROOFREADING)
-READER_WORDS = 200  # of a reader's reply about one chapter
+READER_WORDS = 200  # expected in a reply about one chapter
 
 
 def encode(
     report: RunProgress, words_in_flight: int = 0, outage: Outage | None = None, model: TextModel | None = None
 ) -> bytes:
-    """The status as JSON. `words_in_flight`: the words of the unfinished chapter. `outage`: what its call waits for.
+    """The status as JSON. `words_in_flight`: the number of words of the unfinished chapter so far.
 
-    `model`: the one that writes, for an estimate of the time before the first chapter is finished.
+    `outage`: the provider's outage that the run waits for, if any. `model`: the writing model, whose speed gives the
+    estimate of the time left until a first chapter is finished.
     """
     body = as_json(report, words_in_flight, outage, model)
     return orjson.dumps(body, option=orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS)
@@ -70,14 +71,14 @@ def as_json(
 
 
 def words_written(report: RunProgress, words_in_flight: int = 0) -> int:
-    """Words of all chapters, and of the unfinished parts of the chapter in flight."""
+    """The number of words in all finished chapters and in the unfinished one."""
     run, counts = report.run, report.counts
     unfinished = counts.drafting and run.status not in (RunStatus.STOPPED, RunStatus.COMPLETED)
     return counts.words + (max(run.draft_words, words_in_flight) if unfinished else 0)
 
 
 def shown(run: Run) -> str:
-    """The state as the contract names it; a queued run is shown as running."""
+    """The run's status as the API names it: a queued run is shown as running."""
     return RunStatus.RUNNING if run.status is RunStatus.QUEUED else run.status
 
 
@@ -100,25 +101,25 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
     match run.status:
         case RunStatus.QUEUED | RunStatus.RUNNING if report.awaits_operator:
             return (
-                "This server was restored from a backup. The book continues when the operator lets its books continue. "
+                "This server was restored from a backup. The book continues when the operator resumes all books. "
                 f"{progress} finished."
             )
         case RunStatus.QUEUED | RunStatus.RUNNING if report.unattended:
             return (
-                "Waiting: no process of this server writes books now. The book continues by itself when one runs "
-                f"again. {progress} finished."
+                "Waiting: no process of this server writes books now. The book continues by itself when such a "
+                f"process runs again. {progress} finished."
             )
         case RunStatus.QUEUED:
             return f"Waiting for another book of this account. Place {report.place} in the queue."
         case RunStatus.RUNNING if run.waits_for_writer and not report.has_writer:
             return (
                 f"This book is being written by {run.writer}, which is not set up on this server now. "
-                f"It continues by itself when the operator has set its key again. {progress} finished."
+                f"The book continues by itself when the operator has set the model's key again. {progress} finished."
             )
         case RunStatus.RUNNING if run.call_started_at and outage and outage.by_operator:
             return (
                 f"Waiting since {outage.since:%H:%M} UTC: the writing model {outage.reason}. "
-                f"The operator has to look at it; the book continues by itself afterwards. {progress} finished."
+                f"The operator has to fix this; the book continues by itself afterwards. {progress} finished."
             )
         case RunStatus.RUNNING if run.call_started_at and outage:
             return (
@@ -155,7 +156,7 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
 
 
 def _asked_until(until: datetime) -> str:
-    return f"It is tried again every 30 seconds until {until:%d %B %H:%M} UTC."
+    return f"The call is tried again every 30 seconds until {until:%d %B %H:%M} UTC."
 
 
 def _worth_a_look(report: RunProgress) -> str:
@@ -168,7 +169,7 @@ def _written(report: RunProgress) -> str:
 
 
 def _rewritten(report: RunProgress) -> str:
-    """How many chapters a run that rewrites the whole book has written."""
+    """A sentence about how many chapters are new, for a stopped run that rewrites the whole book."""
     new, total = report.counts.new, report.counts.chapters
     if not new:
         return f"No chapter is new: all {total} have their former text."
@@ -177,7 +178,7 @@ def _rewritten(report: RunProgress) -> str:
 
 
 def _without_text(report: RunProgress) -> str:
-    """How many chapters have lost their text since the run was completed."""
+    """A sentence about the chapters that have lost their text since the run was completed."""
     texts, total = report.counts.texts, report.counts.chapters
     if not texts:
         return f"None of the {total} chapters has text. Generate to write {'it' if total == 1 else 'them'}."
@@ -209,7 +210,7 @@ def seconds_remaining(report: RunProgress, model: TextModel | None = None) -> in
 
 
 def _rest_of_production(report: RunProgress, model: TextModel | None) -> int:
-    """Seconds of the phases of a production that come after the chapters."""
+    """Estimated seconds of a production's phases after the chapters; 0 for another run or an unknown model."""
     run = report.run
     if run.mode is not RunMode.AUTOMATED or model is None:
         return 0

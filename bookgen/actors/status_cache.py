@@ -20,7 +20,7 @@ from bookgen.providers.text import Outage
 from bookgen.store import progress
 from bookgen.store.progress import RunProgress
 
-FORGET_SECONDS = 60.0  # after the last request for it
+FORGET_SECONDS = 60.0  # how long a cached status is kept after the last request for it
 # How often a waiting task polls for changes that have no notification: in the outline, in the queue, and by another
 # process, which sends notifications of commands but not of finished chapters.
 LOOK_SECONDS = 30.0
@@ -88,7 +88,7 @@ class Changes:
 
 @dataclass(slots=True, eq=False)
 class CachedStatus:
-    """A cached status: as it was read from the database, and encoded together with what only this process knows."""
+    """A cached status. `report`: its part from the database. `body`: its JSON, with `words` and `outage`."""
 
     report: RunProgress | None = None
     words: int = 0
@@ -122,11 +122,11 @@ class Statuses:
         self.changes = Changes()
 
     async def read(self, account_id: int, book_id: int) -> bytes:
-        """The body of GenerationStatus. Raises NeverGenerated if the book never had a run."""
+        """The JSON of the book's GenerationStatus, cached if possible. Raises NeverGenerated without a run."""
         return self.kept(account_id, book_id) or await self.read_anew(account_id, book_id)
 
     async def read_anew(self, account_id: int, book_id: int) -> bytes:
-        """The body, read from the database, for the response to a change."""
+        """Like `read`, but always from the database, for the response to a request that changed the run."""
         kept = self._kept.setdefault(account_id, {})[book_id] = CachedStatus()
         try:
             found = await progress.of_book(self._pool, account_id, book_id)
@@ -134,19 +134,19 @@ class Statuses:
                 raise NeverGenerated
             body = self._encoded(kept, found)
             if self._is_ours(found.run) and not found.unattended:
-                kept.report = found  # used only if nothing has changed since the request
+                kept.report = found  # without effect if the status was dropped from the cache meanwhile
             return body
         finally:
             if not kept.report:
                 self._drop(account_id, book_id, kept)
 
     def kept(self, account_id: int, book_id: int) -> bytes | None:
-        """The cached body if it still matches the rows."""
+        """The cached JSON; None if there is none that surely matches the database."""
         kept = self._kept.get(account_id, {}).get(book_id)
         return self._encoded(kept, kept.report) if kept and kept.report and self._is_ours(kept.report.run) else None
 
     def _encoded(self, kept: CachedStatus, report: RunProgress) -> bytes:
-        """The body, encoded again if there are more words or the model's availability has changed."""
+        """The JSON of a cached status, encoded again if there are more words or an outage has begun or ended."""
         words, outage = self._chapters.words_in_flight(report.run), self._outage(report.run)
         if not kept.body or words != kept.words or outage != kept.outage:
             kept.words, kept.outage, kept.body = words, outage, encode(report, words, outage, self._resources.model)
@@ -154,7 +154,7 @@ class Statuses:
         return kept.body
 
     def _outage(self, run: Run) -> Outage | None:
-        """The outage that the run waits for: of its model, or what else its call waits for."""
+        """The outage that the run waits for: of the image model, of the text model, or one that its call reports."""
         if run.phase is RunPhase.COVER or self._chapters.awaits_picture(run):
             return self._resources.outage_of_pictures
         if run.phase not in BY_MODEL:
@@ -164,7 +164,10 @@ class Statuses:
     async def read_other(
         self, account_id: int, book_id: int, is_known: Callable[[bytes], bool], seconds: float
     ) -> bytes | None:
-        """Wait for a body that the caller does not know. None after the time limit or when a drain begins."""
+        """Wait until the status is one that the caller does not know, according to `is_known`, and return its JSON.
+
+        Returns None after `seconds`, or when the server begins to stop.
+        """
         deadline = now() + seconds
         with self.changes.of(book_id) as changed:
             while True:
@@ -178,7 +181,7 @@ class Statuses:
                     return None
 
     async def _look_again(self, changed: Change, most: float) -> None:
-        """Wait for a change, or until it is time to poll, at most `most` seconds. The time is random."""
+        """Wait for a change, or until it is time to poll, at most `most` seconds. The polling time is random."""
         seconds = LOOK_SECONDS_AMONG_OTHERS if self._resources.other_processes else LOOK_SECONDS
         timer = asyncio.get_running_loop().call_later(min(most, seconds * uniform(0.5, 1)), changed.set)
         try:
@@ -193,17 +196,17 @@ class Statuses:
         self.changes.tell(book_id)
 
     def book_changed(self, book_id: int) -> None:
-        """The same for a book whose account is unknown, as in another process's notification."""
+        """Like `changed`, for a book whose account is unknown, as in another process's notification."""
         for account_id, books in list(self._kept.items()):
             self._drop(account_id, book_id, books.get(book_id))
         self.changes.tell(book_id)
 
     def account_changed(self, account_id: int) -> None:
-        """Drop the cached statuses of the account's books, after it has changed something."""
+        """Drop the cached statuses of the account's books, after a request of the account has changed something."""
         self._kept.pop(account_id, None)
 
     def forget_all(self) -> None:
-        """Drop everything, since another process may have changed any book."""
+        """Drop all cached statuses, since another process may have changed any book."""
         self._kept.clear()
 
     def forget_old(self) -> None:
@@ -223,6 +226,6 @@ class Statuses:
                 del self._kept[account_id]
 
     def _is_ours(self, run: Run) -> bool:
-        """Whether only this process can change the run: it writes it, or it has ended, and no other process lives."""
+        """Whether no other process can change the run: none lives, and this one writes the run or the run has ended."""
         mine = run.owner == self._resources.boot_id and run.status is RunStatus.RUNNING
         return (mine or not run.status.active) and not self._resources.other_processes

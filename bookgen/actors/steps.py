@@ -39,10 +39,10 @@ class TextDropped(UpstreamAIError):
 
 @dataclass(frozen=True, slots=True)
 class StepScope:
-    """The book, account and run that steps belong to.
+    """The book, account and run that steps (model calls with stored replies) belong to.
 
-    A new `salt` gives a deliberate second attempt replies of its own. `epoch` is the epoch under which this process
-    holds the run; None if another kind of claim guards the work.
+    Replies are found by `salt` and request, so a second attempt with a new `salt` gets new replies. `epoch` is the
+    epoch under which this process holds the run; None if another kind of claim guards the work.
     """
 
     account_id: int
@@ -53,7 +53,7 @@ class StepScope:
 
 
 class StoredSteps:
-    """Implements `writing.steps.Steps`.
+    """Makes model calls and stores their replies. Implements `writing.steps.Steps`.
 
     A reply is stored before the next call is made. The last reply is `unstored`: whoever stores the finished text
     stores it too, in the same commit.
@@ -89,7 +89,7 @@ class StoredSteps:
 
     @contextmanager
     def awaiting(self, *, picture: bool = False) -> Iterator[None]:
-        """Surrounds a wait for a reply or a picture, which has its own time limit."""
+        """A context for the wait for a reply or a picture, during which `due` follows the call's own time limit."""
         self.due, self.awaits_picture = None, picture
         try:
             yield
@@ -146,7 +146,7 @@ class StoredSteps:
             raise self.failed from None
 
     async def store_last(self) -> None:
-        """Store the unstored reply. Raises Unavailable if the database is."""
+        """Store the unstored reply. Raises Unavailable if the database is unavailable."""
         if step := self.unstored:
             await fault("step.before", self.scope.book_id)
             epoch = await store.save(self._resources.pool, step, self.draft_words)
@@ -162,7 +162,7 @@ class StoredSteps:
         return _from_json(stored) if stored else None
 
     def budget(self, stage: str, chapter_number: int | None) -> CostBudget | None:
-        """The cost budget of the next call; None: no cap is set."""
+        """The cost budget of the next call; None if no cost cap is set."""
         resources, scope = self._resources, self.scope
         if resources.caps.none:
             return None
@@ -192,7 +192,7 @@ class StoredSteps:
             self._resources.ledger_writes.begin(health.through_outages(lambda: runs.lose(pool, run_id, words, call_id)))
 
     def words_lost(self, draft_words: int) -> int:
-        """The words requested by paid calls that brought no text. `draft_words`: the draft's before them."""
+        """How many words were requested in paid calls that brought no text. `draft_words`: the words stored before."""
         gained = max(0, (self.draft_words or 0) - draft_words)
         return max(0, self.words_asked - gained) if self.paid else 0
 
@@ -228,18 +228,18 @@ class StepsBeside(StoredSteps):
 
 
 def words_of(request: TextRequest) -> int:
-    """How many words a call counts as if it fails."""
+    """How many words a failed call counts for."""
     return max(int(request.brief.get("words", 0)) if request.stage == "chapter" else 0, MIN_WORDS_OF_A_CALL)
 
 
 def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:
-    """The hash of the whole request, so that a different request never gets this reply."""
+    """The key of a stored reply: a hash of the salt, the whole request and the attempt. No other request has it."""
     asked = orjson.dumps({"request": request, "attempt": attempt}, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(salt.bytes + asked).hexdigest()
 
 
 def _to_json(reply: TextReply) -> dict[str, Any]:
-    """The stored form of a reply. Its earlier calls are in the ledger already."""
+    """The stored form of a reply. Calls that failed before it are in the ledger already."""
     return {"text": reply.text, "stop": reply.stop, "usage": reply.usage, "model": reply.model}
 
 

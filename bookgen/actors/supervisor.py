@@ -87,7 +87,7 @@ class Supervisor:
     # Start
 
     async def start(self) -> None:
-        """Take a lease and take over runs that nobody writes, then keep doing both.
+        """Take a lease (the right to write runs) and take over runs that no process writes, then keep doing both.
 
         A process that takes no work has a lease too, because its requests make model calls, which count as its jobs.
         """
@@ -138,7 +138,7 @@ class Supervisor:
         return True
 
     async def _sweep_when_a_run_waits(self) -> bool:
-        """Take a run at once that a process without actors has left to the others."""
+        """Sweep as soon as a process that writes no runs itself leaves a run to the others."""
         await self._run_waits.wait()
         self._run_waits.clear()
         return await self.sweep()
@@ -146,7 +146,7 @@ class Supervisor:
     async def _awaits_operator(self) -> bool:
         """Whether the database is a restored copy whose runs wait. Looks again until the operator lets them continue.
 
-        A running process never becomes one: a backup is restored into an empty database.
+        The database of a running process never becomes such a copy: a backup is restored into an empty database.
         """
         if self.restored and not self.resources.awaits_operator:
             return False
@@ -186,7 +186,7 @@ class Supervisor:
         self.statuses.book_changed(book_id)
 
     async def _listening(self) -> None:
-        """After listening starts again, count the other processes and drop cached statuses."""
+        """After the connection for notifications was opened, count the other processes and drop cached statuses."""
         self.statuses.forget_all()
         await self.resources.health.through_outages(self.lease.renew)
 
@@ -201,7 +201,7 @@ class Supervisor:
         if self.resources.draining:
             return "The server is stopping."
         if not self.restored:
-            return "The runs are still being restored."
+            return "The server is still taking over its runs."
         if not self.resources.health.up:
             return "The database cannot be reached."
         if self.crashes.systemic:
@@ -209,13 +209,13 @@ class Supervisor:
         return None
 
     def counts(self) -> dict[str, int]:
-        """The number of resident actors, and of those that are writing."""
+        """The number of actors in memory, and of runs that are being written."""
         return {"resident": len(self.registry), "running": len(self.chapters.by_run)}
 
     # Find
 
     async def ask(self, account_id: int, book_id: int, command: Command) -> Run:
-        """Send a command to the book's actor. The answer is durable."""
+        """Send a command to the book's actor. Returns the run as committed. Raises NotFound and Unavailable."""
         self._refuse_unless_open()
         run = await self.registry.find_or_make((account_id, book_id)).ask(command)
         if not isinstance(run, Run):

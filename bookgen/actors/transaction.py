@@ -54,14 +54,14 @@ BOOK_STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The committed run. `promoted` is the account's next run, which has to be started."""
+    """The committed run. `promoted`: the account's next run if it may run now; its actor has to be told."""
 
     run: Run | None
     promoted: Run | None = None
 
 
 class Transactions:
-    """The transactions on runs. Each can be repeated: its `op` shows that it was committed before."""
+    """The transactions on runs. Each can be repeated: its `op`, a unique id, shows that it was committed before."""
 
     def __init__(self, resources: Deciding) -> None:
         self._resources = resources
@@ -70,9 +70,10 @@ class Transactions:
     async def steer(
         self, account_id: int, book_id: int, message: Command | Event, op: UUID, save: Save | None = None
     ) -> Committed:
-        """Decide a message under the locks of the book's run, and write the decision and what `save` writes.
+        """Decide about a message under the locks of the book's run, and write the decision and what `save` writes.
 
-        Raises NotFound for a command about a deleted book; events about one are ignored.
+        A call with the `op` of a committed one changes nothing. Raises NotFound for a command about a deleted book; an
+        event about a deleted book is ignored.
         """
         try:
             return await self._steer(account_id, book_id, message, op, save)
@@ -104,13 +105,13 @@ class Transactions:
         return committed
 
     async def promote(self, account_id: int) -> Run | None:
-        """Start the account's next run if its slot is free."""
+        """Start the account's next queued run unless another one is being written. Returns the run or None."""
         async with self._connection(account_id) as connection:
             await slots.lock(connection, account_id)
             return await self._promote(connection, account_id)
 
     async def promote_unless_locked(self, account_id: int) -> Run | None:
-        """Like `promote`, but skip the account if another transaction has locked its slot."""
+        """Like `promote`, but do nothing if another transaction holds the account's lock."""
         async with self._connection(account_id) as connection:
             return await self._promote(connection, account_id) if await slots.try_lock(connection, account_id) else None
 
@@ -125,7 +126,7 @@ class Transactions:
             await material.delete_book(connection, account_id, book_id)
 
     async def count_job(self, connection: asyncpg.Connection, account_id: int, book_id: int, job: str | None) -> None:
-        """Count a paid job of a deleted book as if it had ended. Raises QuotaExceeded."""
+        """Count a paid job that failed, or whose book is deleted, as if it had succeeded. Raises QuotaExceeded."""
         if job == "outline":
             await count_outline(self._resources, connection, account_id, book_id)
         elif job == "chapter":
@@ -146,7 +147,7 @@ class Transactions:
 
     @contextlib.asynccontextmanager
     async def _connection(self, account_id: int) -> AsyncIterator[asyncpg.Connection]:
-        """A transaction for the account, which has only a few at a time, so that it does not hold up other accounts."""
+        """A transaction for the account. Only a few run at a time, so that the account does not hold up others."""
         of_account = self._of_account.get(account_id)
         if of_account is None:
             of_account = self._of_account[account_id] = asyncio.Semaphore(CONNECTIONS_OF_AN_ACCOUNT)
@@ -200,8 +201,9 @@ class Transactions:
             await self._set_book_status(connection, state, run, source)
 
     async def _count_failed(self, connection: asyncpg.Connection, run: Run, words: int) -> None:
-        """Some failures are free. The words of further ones count, or a book that a model always refuses would cost
-        its author nothing.
+        """Count the words of failed calls, except for a few free failures.
+
+        Otherwise, a book that a model always refuses would cost its author nothing.
         """
         quota = self._resources.quota
         if quota.billing and not await failed_jobs.count_free(connection, quota, run.account_id):
@@ -221,9 +223,10 @@ class Transactions:
     async def _hold(
         self, connection: asyncpg.Connection, state: BookState, run: Run, *, refuses: bool
     ) -> FundingSource:
-        """Hold what pays for the run. Raises PlanUpgradeRequired and QuotaExceeded.
+        """Set aside the allowance or credit that pays for the run, and return which of them it is.
 
-        `refuses`: raise Conflict for a caller who has the add-on, because the book is finished.
+        Raises PlanUpgradeRequired and QuotaExceeded. `refuses`: raise Conflict, because the book is finished, if
+        the account has the add-on.
         """
         quota, images = self._resources.quota, 0
         standing = await quota.standing(connection, run.account_id)
@@ -277,10 +280,10 @@ class Transactions:
         return await runs.promote(connection, account_id, resources.boot_id, resources.call_seconds)
 
     def _owned(self, state: BookState, run: Run) -> Run:
-        """Give a run that starts to this process, unless another process is just finishing its call.
+        """Make this process the owner of a run that starts, unless another process is just finishing the run's call.
 
-        A process that takes no runs leaves the run to one that does, and a restored copy to the operator. Raises
-        Unavailable while this process has no lease, since the others would take the run at once.
+        A process that takes no runs leaves the run to one that does. Runs of a restored database await the operator.
+        Raises Unavailable while this process has no lease, since the others would take the run at once.
         """
         before = state.run
         if run.status is not RunStatus.RUNNING or (before and before.status is RunStatus.RUNNING):

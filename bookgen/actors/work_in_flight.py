@@ -1,4 +1,4 @@
-"""Work on a run that takes minutes: a chapter, or a phase of a production. Each is a task beside the mailbox.
+"""Work on a run that takes minutes: a chapter, or a phase of a production. Each is a task of its own.
 
 This module defines how the work is halted, its result, and the names of its failures.
 """
@@ -53,7 +53,8 @@ CODES: Mapping[type[BookgenError], str] = {
 metrics.start_at_zero(metrics.RUNS_ENDED, [RunStatus.COMPLETED, RunStatus.STOPPED], [""])
 metrics.start_at_zero(metrics.RUNS_ENDED, [RunStatus.ERROR], [*CODES.values(), "stalled", "quarantined"])
 
-SPENT = (PlanUpgradeRequired, QuotaExceeded)  # the limits of the plan or the hold, which any work may reach
+# Any work may reach the limits of the plan, or of the allowance that is held for the book.
+SPENT = (PlanUpgradeRequired, QuotaExceeded)
 
 
 def code_of(error: BookgenError) -> str:
@@ -64,8 +65,8 @@ def code_of(error: BookgenError) -> str:
 class WorkInFlight(Generic[R]):
     """The work on a run. Its result is accepted only under the epoch and call number of `run`, its announced row.
 
-    `placed`: the work has its place at the model. `words`: the words written so far. `stalled`: it was given up
-    because it made no progress.
+    `placed`: the work has one of the places for concurrent work. `words`: how many were written so far. `stalled`: the
+    work was given up because it made no progress.
     """
 
     run: Run
@@ -76,7 +77,7 @@ class WorkInFlight(Generic[R]):
     task: asyncio.Task[R] = field(init=False)
 
     def halt(self) -> None:
-        """Make no further model call. The one in flight may finish, and its reply is kept."""
+        """Make no further model call. A call in flight may finish, and its reply is kept."""
         self.steps.halt.set()
         if not self.placed:
             self.cancel()
@@ -115,7 +116,7 @@ class WorkInFlight(Generic[R]):
         return self.steps.words_lost(self.run.draft_words) if failed else 0
 
     def failed(self, error: BookgenError, *, spoilt: bool = False) -> WorkFailed:
-        """The event for an expected error, which ends the run. It is retryable unless the error says otherwise."""
+        """The event for an expected error, which ends the run. `retryable` is True unless the error says otherwise."""
         stage, number, retryable, lost = STAGES[self.run.phase], self.run.current_chapter, True, 0
         if isinstance(error, UpstreamAIError):
             stage, number, retryable = error.stage, error.chapter_number or number, error.retryable
@@ -139,8 +140,9 @@ class Written:
 
 @dataclass(slots=True, eq=False)
 class ChapterWork(WorkInFlight[Written]):
-    """The work on a chapter. `material`: the book, set when the model is free for the work; `earlier`: new digests of
-    earlier chapters.
+    """The work on a chapter. `material`: the book, set when the work gets its place.
+
+    `earlier`: new digests of earlier chapters.
     """
 
     material: Material | None = None
@@ -153,7 +155,7 @@ class ChapterWork(WorkInFlight[Written]):
         self.material = None
 
     def place(self, material: Material) -> Chapter:
-        """The announced chapter in `material`. Raises CallsHalted if the author has written it meanwhile."""
+        """Note that the work has its place, and return its chapter. Raises CallsHalted if the author has written it."""
         self.placed, self.material = True, material
         number = self.run.current_chapter
         chapter = next((c for c in material.chapters if c.chapter_number == number), None)
@@ -212,7 +214,7 @@ FORESEEN = (*SPENT, PhaseFailed, InvalidInput, Conflict)
 class PhaseResult:
     """The result of a phase. `save` writes it in the transaction that ends the phase; None: nothing to write.
 
-    `chapters`: the number of chapters of a drafted outline. `remark`: a sentence that says what was left out.
+    `chapters`: the number of chapters of a drafted outline. `remark`: tells the owner what was left out.
     `remark_without`: the remark if the allowance is spent and `save` is left out.
     """
 

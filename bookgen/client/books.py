@@ -29,9 +29,9 @@ class Books:
         return BookHandle(self._client, await self._client.create_book(title=title, **fields))
 
     async def create_childrens(self, title: str, age_range: str, **fields: Any) -> BookHandle:
-        """A draft picture book. `age_range`: 0-3, 3-5, 6-8 or 9-12; `fields`: theme, page_count, characters, ...
+        """Create a draft picture book. `age_range`: 0-3, 3-5, 6-8 or 9-12; `fields`: theme, page_count, characters, ...
 
-        A character is a name, or a dict of its name and its description.
+        Each of the `characters` is a name, or a dict with `name` and `description`.
         """
         made = await self._client.create_childrens_book(title=title, age_range=age_range, **fields)
         return BookHandle(self._client, made)
@@ -40,17 +40,17 @@ class Books:
         return BookHandle(self._client, await self._client.book(book_id))
 
     async def list(self) -> list[BookHandle]:
-        """The books, most recently updated first. `reload` loads their chapters."""
+        """The books, most recently updated first. Call `reload` on a book to load its chapters."""
         return [BookHandle(self._client, data) for data in await self._client.list_books()]
 
 
 class BookHandle:
-    """A book on the server. `data` is the last answer about it."""
+    """A book on the server. `data` is the server's last answer about it, as JSON."""
 
     def __init__(self, client: Calls, data: JSON) -> None:
         self._client = client
         self.data = data
-        self.missing_chapters: tuple[int, ...] = ()  # of the newest saved files
+        self.missing_chapters: tuple[int, ...] = ()  # chapters without text, left out of the files saved last
 
     def __repr__(self) -> str:
         return f"<Book {self.id} {self.title!r}, {self.status}>"
@@ -65,7 +65,7 @@ class BookHandle:
 
     @property
     def status(self) -> str:
-        """draft, outline, generating or completed."""
+        """The state of the book: draft, outline, generating or completed."""
         return str(self.data["status"])
 
     @property
@@ -79,7 +79,7 @@ class BookHandle:
         return dict(self.data["export_settings"])
 
     async def set_export_settings(self, **settings: Any) -> None:
-        """Store how the book's files look: isbn, dedication, font, ... Those not given get their defaults."""
+        """Store how the book's files look: isbn, dedication, font, ... Settings not given are reset to defaults."""
         self.data = await self._client.change_book(self.id, export_settings=settings)
 
     @property
@@ -101,8 +101,8 @@ class BookHandle:
     async def write(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> BookHandle:
         """Write the book from its current state to the last chapter, continuing any existing run.
 
-        `on_progress` receives the run's status at each change. Raises WritingEnded if the run ends before the book is
-        complete.
+        `on_progress` receives the run's status at each change. `every`: the seconds between two looks at a server that
+        cannot report changes. Raises WritingEnded if the run ends before the book is complete.
         """
         await self.outline()
         if self.status != "completed":
@@ -113,14 +113,13 @@ class BookHandle:
     async def produce(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> BookHandle:
         """Produce the book from the idea to its files in one run, continuing any existing production.
 
-        `on_progress` receives the run's status every few seconds. Raises WritingEnded if the run ends before the book
-        is complete.
+        `on_progress` and `every` are as for `write`. Raises WritingEnded if the run ends before the book is complete.
         """
         await self.start_production()
         return await self._completed(on_progress, every)
 
     async def start(self) -> None:
-        """Start the writing: start a new run, resume a paused one, or do nothing if one is running."""
+        """Start a new run, resume a paused or failed run, or do nothing if a run is in progress."""
         status = await self._client.status_or_none(self.id)
         match status and status["generation_status"]:
             case "running":
@@ -131,7 +130,10 @@ class BookHandle:
                 await self._client.generate(self.id)
 
     async def start_production(self) -> None:
-        """Start a production, resume a paused one, or do nothing if one is running or has finished all chapters."""
+        """Start a production (a run from the idea to the files), or resume a paused or failed one.
+
+        Does nothing if a production is running or has finished all chapters.
+        """
         status = await self._client.status_or_none(self.id) or {}
         match status.get("mode"), status.get("generation_status"):
             case "automated", "running":
@@ -151,8 +153,8 @@ class BookHandle:
     ) -> list[Path]:
         """Export the book into `folder`, which is created if needed, and return the files' paths.
 
-        `formats`: the formats of the account's plan if None. `settings`: the export settings of the API, those that
-        are stored with the book if None.
+        `formats`: such as "pdf"; None: all that the account's plan includes. `settings`: export settings as in the API;
+        None: those that are stored with the book.
         Chapters without text are left out; `missing_chapters` then has their numbers.
         """
         target = Path(folder)
@@ -174,7 +176,7 @@ class BookHandle:
         await self._client.delete_book(self.id)
 
     async def _completed(self, on_progress: OnProgress | None, every: float) -> BookHandle:
-        """Wait for the end of the run. Raises WritingEnded if it ended before the book was complete or is paused."""
+        """Wait for the end of the run. Raises WritingEnded if it is paused, or ends before the book is complete."""
         async for status in self._client.progress(self.id, every):
             if on_progress is not None:
                 on_progress(status)

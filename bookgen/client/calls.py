@@ -1,7 +1,7 @@
-"""The calls of the API: a method for each common one, and one for all others, with the contract's retries.
+"""The calls of the API: a method for each common call, `call` for all others, and retries as the API asks for.
 
-An expired token is refreshed once. A rate limit and an unavailable service are waited for. A failed model call or
-server error is tried three times.
+An expired token is refreshed once. A call that meets a rate limit or an unavailable service is repeated later. A failed
+model call or server error is tried three times.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ JSON = dict[str, Any]
 ACTIVE = ("running", "paused")
 EMPTY: Mapping[str, str] = {}
 NOT_MODIFIED = 304
-POLL_SECONDS = 15.0  # the shortest that the contract recommends
-CHANGES_SECONDS = 1.0  # pause between two calls of a server that answers at each change
+POLL_SECONDS = 15.0  # the shortest interval that the API recommends
+CHANGES_SECONDS = 1.0  # between two calls to a server that answers as soon as the status changes
 MAX_PREFERENCE_SECONDS = 60  # the maximum that `Prefer: wait` allows
 BACKOFF_SECONDS = (2.0, 4.0)  # three attempts in total
 MAX_WAIT_SECONDS = 120.0
@@ -66,7 +66,7 @@ class Calls:
             await self._session.close()
 
     async def call(self, method: str, path: str, body: JSON | None = None) -> Any:
-        """Any call of the API that answers JSON, by its path: `call("POST", f"/books/{book_id}/duplicate/")`."""
+        """Make any call of the API that answers JSON: `call("POST", f"/books/{book_id}/duplicate/")`."""
         return await self._json(method, path, body)
 
     async def public_settings(self) -> JSON:
@@ -76,7 +76,7 @@ class Calls:
     # Accounts
 
     async def register(self, username: str, email: str, password: str, **names: str) -> JSON:
-        """The new user. Signed in at once, unless the server asks for a verified e-mail first."""
+        """Create an account and sign in, unless the server asks for a verified e-mail first. Returns the user."""
         answer = await self._json(
             "POST", "/auth/register/", {"username": username, "email": email, "password": password, **names}
         )
@@ -84,8 +84,8 @@ class Calls:
         return dict(answer["user"])
 
     async def login(self, login: str, password: str) -> JSON:
-        """`login` is an e-mail address or a username."""
-        # A username may have an @, but one that can be an address is the account's own.
+        """Sign in and return the user. `login`: an e-mail address or a username."""
+        # A username may contain an @. If it looks like an address, it is the e-mail address of the same account.
         field = "email" if re.search(r".@.+\..", login) else "username"
         answer = await self._json("POST", "/auth/login/", {field: login, "password": password})
         self._keep(answer["tokens"])
@@ -125,7 +125,7 @@ class Calls:
         return await self._json("GET", f"/books/{book_id}/bible/")
 
     async def change_bible(self, book_id: int, **fields: Any) -> JSON:
-        """Change fields of the bible. None removes a field."""
+        """Change fields of the bible. A value of None removes the field."""
         return await self._json("PATCH", f"/books/{book_id}/bible/", fields)
 
     async def facts(self, book_id: int) -> list[JSON]:
@@ -151,13 +151,11 @@ class Calls:
     # Generation
 
     async def generate(self, book_id: int) -> JSON:
-        """Start the run. This is not idempotent, so after an uncertain failure the run's status is read first."""
+        """Start a run. Starting is not idempotent: after a lost answer, the status is read before a retry."""
         return await self._started(book_id, "generate")
 
     async def produce(self, book_id: int, *, again: bool = False) -> JSON:
-        """Start a production: outline, chapters, proofreading, cover and files in one run. `again`: also for a finished
-        book, whose chapters are then written again.
-        """
+        """Produce a book in one run, from outline to files. `again`: write all chapters of a finished book again."""
         return await self._started(book_id, "produce", {"again": again})
 
     async def _started(self, book_id: int, action: str, body: JSON | None = None) -> JSON:
@@ -182,7 +180,7 @@ class Calls:
         return await self._json("GET", f"/books/{book_id}/generation-status/")
 
     async def status_or_none(self, book_id: int) -> JSON | None:
-        """The status of the run; None for a book that never had one."""
+        """The status of the run; None for a book that never had a run."""
         try:
             return await self.status(book_id)
         except NotFound:
@@ -218,7 +216,7 @@ class Calls:
             await self._pause(min(every, CHANGES_SECONDS) if tag and waits else every)
 
     async def ended_within(self, book_id: int, seconds: float) -> JSON:
-        """The run's status when it has ended, or after this time."""
+        """The run's status once it is no longer running (it may be paused), at the latest after `seconds`."""
         status = await self.status(book_id)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -228,14 +226,14 @@ class Calls:
         return status
 
     async def finished(self, book_id: int, every: float = POLL_SECONDS) -> JSON:
-        """The final status of the run."""
+        """Wait until the run has ended and return its final status."""
         statuses = [status async for status in self.progress(book_id, every)]
         return statuses[-1]
 
     # Proofreading
 
     async def proofread(self, book_id: int) -> JSON:
-        """The report that was started, or the one in progress."""
+        """Start a proofreading report and return it, or return the report in progress."""
         try:
             return await self._json("POST", "/proofreading-reports/", {"book": book_id})
         except Conflict:
@@ -265,7 +263,7 @@ class Calls:
             seconds *= 2
 
     async def suggestions(self, report_id: int, **chosen: str) -> AsyncIterator[JSON]:
-        """Every suggestion of the report, the most severe first; `chosen` filters as the API does."""
+        """Every suggestion of the report, the most severe first. `chosen`: filters, as in `status="pending"`."""
         number = 1
         while True:
             query = urlencode({**chosen, "page": number})
@@ -292,7 +290,7 @@ class Calls:
     # Covers
 
     async def generate_cover(self, book_id: int, count: int = 3, *, style: str = "", prompt: str = "") -> list[JSON]:
-        """New variants; `select_cover` chooses one."""
+        """Generate `count` covers and return them; `select_cover` chooses one of them."""
         body = {"count": count, "style": style, "prompt": prompt}
         return list((await self._json("POST", f"/books/{book_id}/generate-cover/", body, tries=1))["covers"])
 
@@ -306,7 +304,7 @@ class Calls:
     # Files
 
     async def picture(self, url: str) -> bytes:
-        """The JPEG at the `image_url` of a cover or an illustration. The URL is enough to read it."""
+        """The JPEG at the `image_url` of a cover or an illustration. It is read without a token."""
         _, content = await self._fetch("GET", url, url)
         return content
 
@@ -315,7 +313,7 @@ class Calls:
         return list((await self._json("GET", "/auth/subscriptions/current/"))["limits"]["export_formats"])
 
     async def export(self, book_id: int, format: str, settings: Mapping[str, Any] | None = None) -> File:
-        """The book as a file in one of `export_formats`. `settings`: how it looks; the book's own if None."""
+        """The book as a file in one of `export_formats`. `settings`: export settings; None: the book's own."""
         body = {} if settings is None else {"settings": dict(settings)}
         headers, content = await self._send("POST", f"/books/{book_id}/export_{format}/", body)
         name = _filename(headers.get("Content-Disposition", ""), f"book.{format}")
@@ -350,7 +348,7 @@ class Calls:
     async def _once(
         self, method: str, path: str, body: Any, headers: Mapping[str, str] = EMPTY
     ) -> tuple[Mapping[str, str], bytes]:
-        """The response's headers and content. The content is empty if nothing has changed since the sent tag."""
+        """The response's headers and content. The content is empty if the sent ETag still matches."""
         token = {"Authorization": f"Bearer {self._access}"} if self._access else {}
         return await self._fetch(method, self._base + path, self._base, json=body, headers={**headers, **token})
 
@@ -380,7 +378,7 @@ class Calls:
 
 
 def _retry_after(error: ApiError, delay: float | None) -> float | None:
-    """How long to wait before repeating the request; None if it must not be repeated."""
+    """Seconds until the request is repeated; None if it must not be. `delay`: the back-off, None after the last try."""
     if delay is None:
         return None
     if error.code == "SERVER_ERROR" or (isinstance(error, UpstreamAIError) and error.details.get("retryable", True)):
@@ -391,7 +389,7 @@ def _retry_after(error: ApiError, delay: float | None) -> float | None:
 
 
 def _filename(disposition: str, default: str) -> str:
-    """RFC 5987's name before the plain one, and never a path."""
+    """The file name in a Content-Disposition header, without folders; the encoded name (RFC 5987) comes first."""
     name = default
     if match := re.search(r"filename\*=UTF-8''([^;]+)", disposition, re.I):
         name = unquote(match[1])

@@ -26,7 +26,7 @@ def reasons(details: Mapping[str, Any]) -> list[str]:
 
 
 class InvalidRequest(ApiError):
-    """`details` maps each wrong field to its messages."""
+    """The request is invalid. `details` maps each wrong field to its messages."""
 
 
 class GenerationInProgress(ApiError):
@@ -34,23 +34,23 @@ class GenerationInProgress(ApiError):
 
 
 class Unauthenticated(ApiError):
-    """No token, a bad one, or wrong credentials."""
+    """The token is missing or invalid, or the credentials are wrong."""
 
 
 class PermissionDenied(ApiError):
-    """Not for this account, or the account is blocked."""
+    """The account may not do this, or it is blocked."""
 
 
 class PlanUpgradeRequired(ApiError):
-    """The action is not in the plan."""
+    """The account's plan does not include the action."""
 
 
 class QuotaExceeded(ApiError):
-    """An allowance is spent. Waiting does not help before the period ends."""
+    """An allowance of the plan is used up until the next period."""
 
 
 class NotFound(ApiError):
-    """It does not exist, or it belongs to another account."""
+    """The requested object does not exist, or it belongs to another account."""
 
 
 class Conflict(ApiError):
@@ -95,9 +95,9 @@ CODE_OF_STATUS = {
 
 
 def error_of(status: int, content: bytes, headers: Mapping[str, str]) -> ApiError:
-    """The error for a response: from the envelope, from older error bodies, or else from the status."""
+    """The error for a response: from the API's `error` object, an older error body, or else the status."""
     if status < 400:
-        return ApiError(status, "MOVED", f"The server sends us on to {headers.get('Location')}: use that address.")
+        return ApiError(status, "MOVED", f"The server redirects to {headers.get('Location')}. Use that address.")
     try:
         body = json.loads(content)
     except ValueError:

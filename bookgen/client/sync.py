@@ -51,11 +51,11 @@ class SyncClient:
         return self._runner.run(self._client.register(username, email, password, **names))
 
     def login(self, login: str, password: str) -> JSON:
-        """`login` is an e-mail address or a username."""
+        """Sign in and return the user. `login`: an e-mail address or a username."""
         return self._runner.run(self._client.login(login, password))
 
     def call(self, method: str, path: str, body: JSON | None = None) -> Any:
-        """Any call of the API that answers JSON, by its path: `call("POST", f"/books/{book_id}/duplicate/")`."""
+        """Make any call of the API that answers JSON: `call("POST", f"/books/{book_id}/duplicate/")`."""
         return self._runner.run(self._client.call(method, path, body))
 
 
@@ -78,12 +78,12 @@ class SyncBooks:
         return SyncBook(self._run(self._books.get(book_id)), self._run)
 
     def list(self) -> list[SyncBook]:
-        """Most recently updated first."""
+        """The books, most recently updated first."""
         return [SyncBook(book, self._run) for book in self._run(self._books.list())]
 
 
 class SyncBook:
-    """A book on the server. `data`: its last known state."""
+    """A book on the server. `data`: the server's last answer about it, as JSON."""
 
     def __init__(self, book: BookHandle, run: RunsOnLoop) -> None:
         self._book = book
@@ -102,7 +102,7 @@ class SyncBook:
 
     @property
     def status(self) -> str:
-        """draft, outline, generating or completed."""
+        """The state of the book: draft, outline, generating or completed."""
         return self._book.status
 
     @property
@@ -120,7 +120,7 @@ class SyncBook:
         return self._book.export_settings
 
     def set_export_settings(self, **settings: Any) -> None:
-        """Store how the book's files look: isbn, dedication, font, ... Those not given get their defaults."""
+        """Store how the book's files look: isbn, dedication, font, ... Settings not given are reset to defaults."""
         self._run(self._book.set_export_settings(**settings))
 
     @property
@@ -141,21 +141,24 @@ class SyncBook:
         return self._run(self._book.outline())
 
     def write(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> SyncBook:
-        """Write the book from its current state to its last chapter. Raises WritingEnded if the run ends before."""
+        """Write the book from its current state to the last chapter. Raises WritingEnded if the run ends earlier."""
         self._run(self._book.write(on_progress, every=every))
         return self
 
     def produce(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> SyncBook:
-        """Write the book from the idea to finished files, in one run. Raises WritingEnded if the run ends before."""
+        """Write the book from the idea to finished files, in one run. Raises WritingEnded if the run ends earlier."""
         self._run(self._book.produce(on_progress, every=every))
         return self
 
     def start(self) -> None:
-        """Start the writing: start a new run, resume a paused one, or do nothing if one is running."""
+        """Start a new run, resume a paused or failed run, or do nothing if a run is in progress."""
         self._run(self._book.start())
 
     def start_production(self) -> None:
-        """Start a production, resume a paused one, or do nothing if one is running or has finished all chapters."""
+        """Start a production, or resume a paused or failed one.
+
+        Does nothing if a production is running or has finished all chapters.
+        """
         self._run(self._book.start_production())
 
     def save(

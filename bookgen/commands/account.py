@@ -36,8 +36,8 @@ def add_options(parser: ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="account_command", metavar="COMMAND", required=True)
 
     create = _command(commands, "create", "create an account", _create)
-    create.add_argument("--username", metavar="U", help="default: derived from the address")
-    passwords.add_option(create, "default: generated and printed")
+    create.add_argument("--username", metavar="U", help="default: derived from the e-mail address")
+    passwords.add_option(create, "the password (default: generated and printed)")
     create.add_argument("--staff", action="store_true", help="allow access to the staff overview")
 
     plan = _command(commands, "set-plan", "put an account on a plan", _set_plan)
@@ -52,7 +52,7 @@ def add_options(parser: ArgumentParser) -> None:
 
     block = _command(commands, "block", "block an account", _block)
     block.add_argument("--reason", metavar="R", default="")
-    block.add_argument("--ban", action="store_true", help="also ban the browsers and networks that it used")
+    block.add_argument("--ban", action="store_true", help="also ban the browsers and networks that the account used")
 
     _command(commands, "audit", "show the audit log of an account, newest first", _audit)
     sessions = commands.add_parser("sessions", help="manage the sessions of an account")
@@ -61,8 +61,8 @@ def add_options(parser: ArgumentParser) -> None:
     _command(commands, "unblock", "unblock an account and lift its bans", _unblock)
     _command(commands, "make-staff", "give an account access to the staff overview", _make_staff)
     _command(commands, "remove-staff", "withdraw an account's access to the staff overview", _remove_staff)
-    password = _command(commands, "set-password", "set the password of an account and sign it out", _set_password)
-    passwords.add_option(password, "default: prompt, or read standard input")
+    password = _command(commands, "set-password", "set the password of an account and end its sessions", _set_password)
+    passwords.add_option(password, "the new password (default: prompt, or read standard input)")
     export = _command(commands, "export", "write everything stored about an account to a ZIP file", _export)
     export.add_argument("file", metavar="FILE", type=Path)
     delete = _command(commands, "delete", "delete an account with all its books", _delete)
@@ -116,7 +116,7 @@ async def _create(args: Namespace, database: Database) -> None:
 
 
 async def _hashed(password: str, *own: str) -> str:
-    """The hash of a password. Raises InvalidInput if it is too short, too long or easy to guess."""
+    """The hash of a password. Raises InvalidInput if its length is wrong or it is easy to guess, as `own` names are."""
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         raise InvalidInput(f"A password must have {MIN_LENGTH} to {MAX_LENGTH} characters.")
     require_strong("password", password, *own)
@@ -134,7 +134,7 @@ async def _set_plan(args: Namespace, database: Database) -> None:
         await subscriptions.lock(connection, account.id)
         subscription = await subscriptions.find(connection, account.id)
         if subscription is not None and is_live(subscription):
-            raise Conflict("The payment processor bills this subscription. Change the plan there.")
+            raise Conflict("The payment processor bills this subscription. Change the plan at the processor.")
         await subscriptions.set_plan(connection, account.id, args.slug)
     print(f"{account.email} is now on the plan {args.slug}.")
 

@@ -111,5 +111,5 @@ def _put(archive: zipfile.ZipFile, name: str, rows: Any) -> None:
 
 
 def _file_name(text: str) -> str:
-    """The text as part of a file name on any system."""
+    """The text without the characters that file names must not contain on some systems."""
     return re.sub(r"[^\w .-]+", "_", text)[:80].strip(" .") or "untitled"

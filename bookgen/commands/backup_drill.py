@@ -1,4 +1,4 @@
-"""The drill of a backup: restore it into a scratch cluster, compare everything, migrate it, and export a book."""
+"""The drill of a backup: restore it into a temporary PostgreSQL cluster, compare, migrate it, and export a book."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class DrillReport:
-    """The drill's result. `export`: the id of the book whose file equals the original; None if none was compared."""
+    """The drill's result. `export`: the id of the book whose file equals the original; None if no file was."""
 
     seconds: float
     tables: int
@@ -56,7 +56,7 @@ class DrillReport:
 
 
 async def drill(path: Path, passphrase: str, settings: Config) -> DrillReport:
-    """Restore the backup into a scratch cluster and compare. Raises Conflict if anything differs."""
+    """Restore the backup into a temporary cluster and compare all rows. Raises Conflict if anything differs."""
     with _scratch_folder(settings.data_dir) as folder:
         server = EmbeddedPostgres(folder, settings.pg_bindir, settings=SETTINGS)
         try:
@@ -121,7 +121,7 @@ A_BOOK = """
 
 
 async def export_of_a_book(connection: asyncpg.Connection, files: Files) -> dict[str, str | int] | None:
-    """The digest of a file of the most recently changed book, for the drill. None if no book has text."""
+    """Export the most recently changed book. Returns its ids and the file's SHA-256; None if no book has text."""
     row = await connection.fetchrow(A_BOOK)
     if row is None:
         return None
@@ -130,7 +130,7 @@ async def export_of_a_book(connection: asyncpg.Connection, files: Files) -> dict
 
 
 async def export_digest(connection: asyncpg.Connection, files: Files, account_id: int, book_id: int) -> str:
-    """The SHA-256 of the book's file in FORMAT, which is made for this."""
+    """Export the book in FORMAT and return the file's SHA-256. Raises Conflict if there is no such book."""
     book = await books.find(connection, account_id, book_id)
     if book is None:
         raise Conflict(f"The book {book_id} is not in the restored database.")
@@ -145,7 +145,7 @@ async def export_digest(connection: asyncpg.Connection, files: Files, account_id
 
 @contextlib.contextmanager
 def _scratch_folder(data_dir: Path) -> Iterator[Path]:
-    """A folder next to the database, where the disk is large enough. Removes folders left by killed drills."""
+    """A temporary folder next to the database, on a large enough disk. Removes folders left by killed drills."""
     for left in left_behind(data_dir, PREFIX):
         shutil.rmtree(left, ignore_errors=True)
     with scratch_folder(data_dir, PREFIX) as folder:

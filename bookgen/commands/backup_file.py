@@ -29,9 +29,9 @@ FILES = ("*.key*", "*.pem*", "outbox/*.eml")
 
 
 def files_of(settings: Config) -> dict[str, bytes | None]:
-    """The files of the data folder to back up, by their path in it. The value is the content if it is not in a file.
+    """The paths of the files to back up, relative to the data folder, each with None.
 
-    This is so for a secret key from the settings.
+    A secret key from the settings has no file: its value in the result is its content.
     """
     found: dict[str, bytes | None] = {
         str(PurePosixPath(path.relative_to(settings.data_dir))): None
@@ -55,7 +55,7 @@ def require_database(settings: Config) -> None:
 
 @contextlib.contextmanager
 def open_backup(path: Path, passphrase: str) -> Iterator[FrameReader]:
-    """A context with the frames of a backup. Raises StartupError if it can't be read or the passphrase is wrong."""
+    """A context with a backup's records. Raises StartupError if it can't be read or the passphrase is wrong."""
     try:
         with path.open("rb") as file:
             yield FrameReader(SealedReader(file, path, passphrase))
@@ -111,8 +111,10 @@ async def restore_contents(
     stored: StoredTarget,
     into: Path | None = None,
 ) -> Contents:
-    """Restore the rows in the caller's transaction, the files of books into `stored`, and the files of the data folder
-    into the folder `into`; without a folder, these are skipped.
+    """Restore a backup from its `frames` and return what it contained.
+
+    Its rows go into the caller's transaction, the files of books into `stored`, and the files of the data folder into
+    the folder `into`. If `into` is None, the latter are skipped.
     """
     contents = Contents(await read_manifest(frames))
     await restore_rows(connection, frames, contents, migrations)
@@ -144,7 +146,7 @@ async def _restore_file(frames: FrameReader, path: Path | None) -> None:
 
 
 def _safe(name: str) -> str:
-    """The name. Raises StartupError if it leads outside the folder."""
+    """`name`, a relative path. Raises StartupError if it leads outside the folder."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         raise StartupError(f"The backup has a file with the unsafe name {name!r}.")
@@ -152,5 +154,5 @@ def _safe(name: str) -> str:
 
 
 def counted(numbers: Mapping[str, int]) -> str:
-    """A count in words, such as "3 tables, 1,200 rows"."""
+    """The counts as a phrase, such as "3 tables, 1,200 rows"."""
     return ", ".join(f"{number:,} {name}" for name, number in numbers.items())

@@ -27,7 +27,7 @@ from bookgen.store.stored_files import StoredFile
 class OutsideFiles:
     """What `write_outside` did. `written`: the number of files. `missing`: a sentence for each picture left out.
 
-    `books`: the ids of the books that lack one.
+    `books`: the ids of the books that lack a picture.
     """
 
     written: int = 0
@@ -74,7 +74,7 @@ async def write_outside(
 class StoredTarget:
     """Stores restored files: at `place` under new names, or in their rows if there is no place.
 
-    The names are new so that two databases never share a file. They are noted in `journal`, for `undo`.
+    The names are new so that two databases never share a file. `journal` lists them for `undo`.
     """
 
     def __init__(self, connection: asyncpg.Connection, place: FilePlace | None, journal: Path) -> None:
@@ -82,7 +82,7 @@ class StoredTarget:
         self._names: dict[int, str] = {}
 
     async def take(self, file_id: int, content: bytes) -> None:
-        """Store one file. If it is stored in its row, the row changes now, else with `settle`."""
+        """Store one file. Without a `place`, its row changes now, otherwise with `settle`."""
         if self._place is None:
             await stored_files.into_row(self._connection, file_id, content)
             return

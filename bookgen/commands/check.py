@@ -106,7 +106,7 @@ async def _is_ours(url: str) -> bool:
 
 
 async def data_folder(settings: Config) -> str:
-    """Check that the service can write to the folder. Does not create one."""
+    """Check that the service can write to the data folder, without creating it."""
     folder = settings.data_dir.absolute()
     while not folder.exists():
         folder = folder.parent
@@ -151,7 +151,7 @@ async def _database(settings: Config) -> str:
 
 
 def _left_by_a_move(settings: Config) -> str:
-    """What to do with the clusters from which the database was moved to a newer PostgreSQL."""
+    """Name the clusters that moves to a newer PostgreSQL left behind, which can be deleted; empty if there are none."""
     if settings.database_url or len(found := majors(settings.data_dir)) < 2:
         return ""
     left = ", ".join(str(settings.data_dir / f"pg{version}") for version in found[:-1])
@@ -159,9 +159,9 @@ def _left_by_a_move(settings: Config) -> str:
 
 
 def _connections(settings: Config, pooled: bool, room: int) -> str:
-    """How many of the `room` connections that the server allows a process opens.
+    """Say how many connections to the database a process opens. `room`: how many the database server allows.
 
-    Raises StartupError if that is not enough.
+    Raises StartupError if `room` is not enough.
     """
     sizes, needed = settings.sizes, LEASE_CONNECTIONS + LISTENERS
     if not pooled:
@@ -176,7 +176,7 @@ def _connections(settings: Config, pooled: bool, room: int) -> str:
 
 
 async def model(settings: Config) -> str:
-    """Ask the model for an outline. Of all replies, weak models most often get its format wrong."""
+    """Ask the model for an outline, the reply whose format weak models most often get wrong."""
     calls = _Calls(build_model(settings, tries=1))
     name = calls.model.name
     try:
@@ -189,7 +189,7 @@ async def model(settings: Config) -> str:
         ) from error
     except PromptTooLong as error:
         raise _unusable(
-            f"{name}: {error} Give it a longer context: at least 2,048 tokens, 32,768 for long books."
+            f"{name}: {error} Give the model a longer context: at least 2,048 tokens, 32,768 for long books."
         ) from error
     except UpstreamAIError as error:
         raise _unusable(_why(calls.model.name, error)) from error
@@ -219,7 +219,7 @@ def _unusable(sentence: str) -> UpstreamAIError:
 
 @dataclass
 class _Calls:
-    """Steps that neither charge nor store calls."""
+    """Implements `writing.steps.Steps` without recording costs or storing replies."""
 
     model: TextModel
     replies: list[TextReply] = field(default_factory=list)
@@ -277,7 +277,7 @@ async def backup(settings: Config) -> str:
         return "not checked: apply the migrations first"
     told = _told_of_backups(ages)
     if settings.backup_dir is None:
-        return f"{told}; set BOOKGEN_BACKUP_DIR to have them made by the service"
+        return f"{told}; set BOOKGEN_BACKUP_DIR to have backups made by the service"
     if ages.newest is None or ages.newest > 2 * settings.backup_seconds:
         raise StartupError(
             f"{told}, although BOOKGEN_BACKUP_EVERY={settings.backup_every}. The service's log has an event "
@@ -294,7 +294,7 @@ async def backup(settings: Config) -> str:
 def _told_of_backups(ages: BackupAges) -> str:
     if ages.newest is None:
         return "no backup was verified yet"
-    told = f"the last verified one is {_hours(ages.newest)} old"
+    told = f"the last verified backup is {_hours(ages.newest)} old"
     if not ages.missing:
         return told
     complete = "none is complete" if ages.complete is None else f"the last complete one is {_hours(ages.complete)} old"
@@ -302,7 +302,7 @@ def _told_of_backups(ages: BackupAges) -> str:
 
 
 async def _ages_of_backups(settings: Config) -> BackupAges | None:
-    """None if the database is not migrated."""
+    """The ages of the newest backups; None if migrations are not applied yet."""
     async with postgres(settings, create=False) as address:
         if await pending(address.direct_dsn, migrations()):
             return None

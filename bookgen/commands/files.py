@@ -31,14 +31,15 @@ def add_options(parser: ArgumentParser) -> None:
     move.add_argument(
         "--without-missing",
         action="store_true",
-        help="list the pictures that are missing or damaged (exit code 3, or 0 if a restored backup lacked them)",
+        help="accept and list missing or damaged pictures (exit code 3, or 0 if a restored backup lacked them)",
     )
 
 
 async def run(options: Namespace) -> int:
     """Move the files. Returns 0 if all of them were moved.
 
-    Otherwise returns FAILED, or with `--without-missing` INCOMPLETE, or 0 if the database was restored without them.
+    Otherwise returns FAILED. With `--without-missing`, it returns INCOMPLETE, or 0 if the only missing pictures were
+    already missing in the backup that the database was restored from.
     """
     settings, target = config.load(), options.target
     try:

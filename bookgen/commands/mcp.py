@@ -70,14 +70,16 @@ def _exported(name: str) -> str:
 
 ExportFormat = Annotated[str, AfterValidator(_exported), Field(json_schema_extra={"enum": [*FORMATS]})]
 Language = Annotated[str, Field(description=f"A BCP 47 tag of {', '.join(LANGUAGES)}, such as en or pt-BR.")]
-BookId = Annotated[int, Field(description="From make_book or list_books.")]
+BookId = Annotated[int, Field(description="The id from make_book or list_books.")]
 
 
 class Approval(BaseModel):
     """The user's answer before writing starts and costs money."""
 
     start: bool = Field(description="Start writing the book?")
-    most: float | None = Field(default=None, ge=0, description="The most it may cost. Empty: no limit.")
+    most: float | None = Field(
+        default=None, ge=0, description="The most that the book may cost, in the estimate's currency. Empty: no limit."
+    )
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -122,7 +124,7 @@ async def approval(book_id: int, context: Context) -> Approval | Elicit[Approval
 
 
 class Tools:
-    """The tools, over one account's client. Their docstrings tell the model what they do."""
+    """The tools, which use one account. Their docstrings tell the model what they do."""
 
     def __init__(self, client: Client, folder: Path) -> None:
         """`folder`: files are saved in it and below it only."""
@@ -138,7 +140,7 @@ class Tools:
         self,
         title: str,
         idea: str,
-        chapters: Annotated[int | None, Field(ge=1, le=100, description="10, fewer in a short book.")] = None,
+        chapters: Annotated[int | None, Field(ge=1, le=100, description="Default: 10, fewer in a short book.")] = None,
         words: Annotated[int, Field(ge=1)] = 20_000,
         language: Language = "en",
         genre: str = "",
@@ -157,7 +159,7 @@ class Tools:
         title: str,
         theme: Annotated[str, Field(max_length=500)],
         age_range: Literal["0-3", "3-5", "6-8", "9-12"],
-        characters: Annotated[list[str], Field(description="Name, what they look like. Hero first.")],
+        characters: Annotated[list[str], Field(description="Each: name, what they look like. Hero first.")],
         pages: Annotated[int, Field(ge=8, le=40, multiple_of=2)] = 24,
         language: Language = "en",
     ) -> OutlineAnswer:
@@ -170,7 +172,7 @@ class Tools:
         self,
         book_id: BookId,
         changes: Annotated[
-            list[dict[str, str | int]] | None, Field(description="{chapter_number, title?, summary?} each.")
+            list[dict[str, str | int]] | None, Field(description="Each: {chapter_number, title?, summary?}.")
         ] = None,
         blurb: str | None = None,
     ) -> OutlineAnswer:
@@ -188,7 +190,7 @@ class Tools:
         self,
         book_id: BookId,
         answer: Annotated[ElicitationResult[Approval], Resolve(approval)],
-        produce: Annotated[bool, Field(description="Also proofread it, make its cover and its files.")] = False,
+        produce: Annotated[bool, Field(description="Also proofread the book, make its cover and files.")] = False,
     ) -> RunStatusAnswer:
         """Start or continue writing. Returns the task's id at once."""
         if not isinstance(answer, AcceptedElicitation) or not answer.data.start:
@@ -232,7 +234,7 @@ class Tools:
         status: Literal["", "settled", "intended", "wrong"] = "",
         reason: str = "",
     ) -> JSON:
-        """List what the chapters say about the story; with a fact_id, correct that fact or exempt it as intended."""
+        """List what the chapters say about the story; with a fact_id, correct that fact or mark it as intended."""
         if fact_id:
             sent = {"value": value or None, "status": status or None, "reason": reason or None}
             return DATA | await self._client.change_fact(book_id, fact_id, **sent)
@@ -241,13 +243,11 @@ class Tools:
     async def export(
         self,
         book_id: BookId,
-        folder: Annotated[str, Field(description="Below the folder of this command.")] = "",
-        formats: Annotated[
-            list[ExportFormat] | None, Field(description="If empty, all that the plan includes.")
-        ] = None,
-        overwrite: Annotated[bool, Field(description="Replace files that are there.")] = False,
+        folder: Annotated[str, Field(description="A folder below the server's own. Default: that one.")] = "",
+        formats: Annotated[list[ExportFormat] | None, Field(description="If empty, all formats of the plan.")] = None,
+        overwrite: Annotated[bool, Field(description="Replace existing files.")] = False,
         settings: Annotated[
-            JSON | None, Field(description="Kept with the book: isbn, dedication, publisher, font … Null: the default.")
+            JSON | None, Field(description="Kept with the book: isbn, dedication, font … Null resets a setting.")
         ] = None,
     ) -> SavedFiles:
         """Save the book as files. Returns paths, chapters without text, and who wrote what, for publishers."""
@@ -265,7 +265,7 @@ class Tools:
         return {"files": paths, "missing_chapters": list(missing), "declaration": declaration["statement"]}
 
     async def _made(self, title: str, **told: str) -> BookHandle | None:
-        """The book created by an earlier call whose response may have been lost."""
+        """The book with these fields, from an earlier call whose response may have been lost; None if there is none."""
         fields = {"title": title} | told
         for book in await self._client.books.list():
             if all(book.data[name] == text.strip() for name, text in fields.items()):

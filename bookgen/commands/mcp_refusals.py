@@ -15,12 +15,12 @@ P = ParamSpec("P")
 
 REMEDIES = {
     "NOT_FOUND": "See list_books. A book has no status before write is called.",
-    "CONFLICT": "Call status to see its state.",
-    "GENERATION_IN_PROGRESS": "Pause it with steer, or wait for it with status.",
+    "CONFLICT": "Call status to see the book's state.",
+    "GENERATION_IN_PROGRESS": "Pause the run with steer, or wait for its end with status.",
     "RATE_LIMIT_EXCEEDED": "Wait a minute.",
     "UPSTREAM_AI_ERROR": "Try again.",
-    "CONNECTION_LOST": "Call it again: finished work is not repeated.",
-    "SERVICE_UNAVAILABLE": "Call it again in a minute.",
+    "CONNECTION_LOST": "Call the tool again: finished work is not repeated.",
+    "SERVICE_UNAVAILABLE": "Call the tool again in a minute.",
 } | dict.fromkeys(("AUTHENTICATION_REQUIRED", "TOKEN_EXPIRED", "TOKEN_INVALID"), "Start `bookgen mcp` again.")
 
 

@@ -132,7 +132,7 @@ def _task(status: JSON) -> JSON:
 
 
 def _outcome(status: JSON, title: str) -> JSON:
-    """The result that the tool would have returned if it had waited for the end of the run; else nothing."""
+    """The result that the tool would have returned if it had waited for the end of the run; empty before that."""
     if STATES[status["generation_status"]] != "completed":
         return {}
     failure = status["failure"]

@@ -13,12 +13,12 @@ ASK = "-"
 def add_option(parser: ArgumentParser, meaning: str) -> None:
     parser.add_argument(
         "--password", metavar="P", nargs="?", const=ASK,
-        help=f"{meaning}(without P or with -: prompt, or read standard input)",
+        help=f"{meaning}; without P or with -: prompt, or read standard input",
     )  # fmt: skip
 
 
 async def given(password: str | None) -> str | None:
-    """The password from the command line or, if requested, from a prompt or standard input."""
+    """The password from the command line or, if it is `ASK`, from a prompt or standard input."""
     return await asyncio.to_thread(_read) if password == ASK else password
 
 

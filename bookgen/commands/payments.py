@@ -18,7 +18,9 @@ def add_options(parser: ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="payments_command", metavar="COMMAND", required=True)
 
     sync = commands.add_parser("sync", help="compare products, prices, portal and webhook with the payment processor")
-    sync.add_argument("--apply", action="store_true", help="create what is missing there (default: only report it)")
+    sync.add_argument(
+        "--apply", action="store_true", help="create what is missing at the payment processor (default: only report it)"
+    )
     sync.set_defaults(lines=lambda args, reconciliation: reconciliation.sync(apply=args.apply))
 
     replay = commands.add_parser("replay", help="apply pending events")
@@ -27,7 +29,9 @@ def add_options(parser: ArgumentParser) -> None:
 
     reconcile = commands.add_parser("reconcile", help="compare payments with what was granted")
     reconcile.add_argument("--mend", action="store_true", help="correct our records to match the payment processor")
-    reconcile.add_argument("--days", type=_days, default=DAYS, metavar="N", help=f"purchases of N days ({DAYS})")
+    reconcile.add_argument(
+        "--days", type=_days, default=DAYS, metavar="N", help=f"how many days of purchases (default: {DAYS})"
+    )
     reconcile.set_defaults(
         lines=lambda args, reconciliation: reconciliation.reconcile(
             mend=args.mend, since=timedelta(days=args.days), now=datetime.now(UTC)

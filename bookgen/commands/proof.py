@@ -65,7 +65,7 @@ async def run(options: argparse.Namespace) -> int:
 
 
 async def _read(client: Client, console: Console, book: Found, every: float) -> Found:
-    """The finished report of the book."""
+    """Start a report on the book, or join the one in progress, and return it when it is finished."""
     begun = await client.proofread(book["id"])
     with console.status("Reading ...") as shown:
         async for report in client.reading(begun["id"], every):

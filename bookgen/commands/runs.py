@@ -115,7 +115,7 @@ async def _show(options: Namespace, database: Database, _: Quota) -> int:
 
 
 async def _steer(options: Namespace, database: Database, quota: Quota) -> int:
-    """Pause, resume or cancel one run, or all of them. One run: raises any error. All: prints the errors."""
+    """Pause, resume or cancel one run, or with `--all` all runs, whose errors are then printed instead of raised."""
     name = options.runs_command
     transactions = Transactions(OperatorProcess(database.runs, quota))
     if not options.all:

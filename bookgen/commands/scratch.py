@@ -14,7 +14,7 @@ from bookgen.errors import StartupError
 
 
 def left_behind(data_dir: Path, prefix: str) -> Iterator[Path]:
-    """The folders of processes that were killed. Each is locked while the caller handles it."""
+    """The folders that killed processes have left. Each is locked while the caller handles it."""
     for left in data_dir.glob(f"{prefix}*"):
         with contextlib.suppress(OSError), _locked(left):
             yield left

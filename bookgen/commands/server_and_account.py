@@ -27,7 +27,7 @@ POLL_LOCAL, POLL_REMOTE = 0.5, 15.0
 
 @dataclass(frozen=True)
 class ServerAccount:
-    """The server and account that a command uses. Without a login, it is an account created for this computer.
+    """The server and account that a command uses. Without a `login`, the command creates an account for this computer.
 
     `suffix`: what to append to the name of that account. `log`: the log file of a server that the command has started.
     """
@@ -42,7 +42,7 @@ class ServerAccount:
     async def sign_in(self, client: Client) -> bool:
         """Sign in with the given login, or with an account that this computer creates on the first call.
 
-        Returns whether the server has no model and so writes samples. Raises StartupError if no account can be created.
+        Returns whether the server has no model (it writes sample text). Raises StartupError if no account can be made.
         """
         site = await client.public_settings()
         sample: bool = site["models"] == ["offline"]
@@ -55,7 +55,8 @@ class ServerAccount:
         except Unauthenticated:
             if not site["registration_enabled"] or site["email_verification_required"]:
                 raise StartupError(
-                    f"Registration is closed at {self.url}. Sign in to your account with --login."
+                    f"No account can be created at {self.url}: registration is closed or needs a verified e-mail. "
+                    "Sign in to your account with --login."
                 ) from None
             await client.register(name, f"{name}@bookgen.test", self.password, first_name=LOCAL_AUTHOR)
         return sample
@@ -66,7 +67,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--login", metavar="NAME", help="e-mail or username on that server (default: create an account)"
     )
-    passwords.add_option(parser, "its password")
+    passwords.add_option(parser, "the password for --login")
 
 
 def _url(text: str) -> str:

@@ -51,18 +51,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--author", default="", help="the author's name on the title page")
     parser.add_argument("--audience", default="", help="the intended readers")
     parser.add_argument("--description", default="", help="the idea in a few sentences; not printed in the book")
-    parser.add_argument("--blurb", default="", help="the text on the back cover (drafted from the finished book)")
-    parser.add_argument("--chapters", type=int, metavar="N", help="1 to 100 (10, fewer in a short book)")
-    parser.add_argument("--words", type=int, metavar="N", help="length of the whole book (20000)")
-    parser.add_argument("--language", metavar="TAG", help="such as en, de, pt, ja (en)")
-    parser.add_argument("--trim", metavar="SIZE", help=f"{', '.join(TRIMS)} ({DEFAULT_TRIM})")
+    parser.add_argument("--blurb", default="", help="the text on the back cover (default: drafted)")
+    parser.add_argument(
+        "--chapters", type=int, metavar="N", help="number of chapters, 1 to 100 (default: 10, fewer in a short book)"
+    )
+    parser.add_argument("--words", type=int, metavar="N", help="length of the whole book in words (default: 20000)")
+    parser.add_argument("--language", metavar="TAG", help="language tag, such as en, de, pt, ja (default: en)")
+    parser.add_argument("--trim", metavar="SIZE", help=f"page size: {', '.join(TRIMS)} (default: {DEFAULT_TRIM})")
     formats = ",".join(FORMATS)
-    parser.add_argument("--format", type=_formats, metavar="LIST", help=f"some of {formats} (all of the plan)")
+    parser.add_argument("--format", type=_formats, metavar="LIST", help=f"some of {formats} (default: all of the plan)")
     parser.add_argument(
         "--out", type=Path, default=Path(), metavar="DIR", help="folder for the files (default: the current one)"
     )
     parser.add_argument("--no-cover", dest="cover", action="store_false", help="do not create a cover")
-    parser.add_argument("--new", action="store_true", help="write a finished book with this title again")
+    parser.add_argument("--new", action="store_true", help="write a new book even if a finished one has this title")
     server_and_account.add_options(parser)
 
 
@@ -135,7 +137,7 @@ class Journey:
                 )
                 return book
         if books and not self._options.new:
-            self._display.say("The book with this title is finished. Use --new to write it again.")
+            self._display.say("The book with this title is finished. Use --new to write a new book with it.")
             return books[0]
         return None
 

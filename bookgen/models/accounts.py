@@ -1,4 +1,4 @@
-"""Accounts, and the letters that they get."""
+"""Accounts, and the e-mails that they get (letters)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LinkPurpose(StrEnum):
 
 
 class Notice(StrEnum):
-    """The subject of a letter without a link."""
+    """The kind of an e-mail that has no one-time link."""
 
     RECEIPT = "receipt"
     PASSWORD_CHANGED = "password-changed"
@@ -49,7 +49,7 @@ class Notice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A letter. `message_id` is the same for all attempts, so that a mailbox can drop duplicates."""
+    """An e-mail. `message_id` is the same for all attempts to send it, so that a mailbox can drop duplicates."""
 
     recipient: str
     subject: str

@@ -20,7 +20,7 @@ class BookStatus(StrEnum):
 
 
 class BookKind(StrEnum):
-    """The kind of a book, which decides how it is written and laid out. A children's book has spreads as chapters."""
+    """How a book is written and laid out. Each chapter of a children's book is a spread: two facing pages."""
 
     PROSE = "prose"
     CHILDRENS = "childrens"
@@ -48,14 +48,14 @@ class FundingSource(StrEnum):
 
 
 class RevisionOrigin(StrEnum):
-    """What replaced a chapter's former text."""
+    """Why a text is in a chapter's history: in most cases, what replaced it."""
 
     EDITOR = "editor"
     MODEL = "model"
     REGENERATE = "regenerate"
     RESTORE = "restore"
     PROOFREADING = "proofreading"
-    REVIEW = "review"  # the author's model answered an editor's findings
+    REVIEW = "review"  # edits with which the model answered the findings of its editor's reading
     NOT_PREFERRED = "not_preferred"  # no former text: a revision to which a comparison preferred the draft
     QUALITY_GATE = "quality_gate"  # the former text is the model's, before the quality gate changed it
 
@@ -80,8 +80,9 @@ class Book:
     """A book. `description` is the author's idea, which is never printed. `blurb` is the text for readers.
 
     `age_range`, `theme` and `characters` (with name and description) are for children's books. `character_sheet_key` is
-    the media key of the hero's picture, the reference for all other pictures. `authored_bible` has the entries of
-    `bible` that the author wrote, `bible_changes` what they have changed in its entries (`facts.corrections`).
+    the media key of the hero's picture, the reference for all other pictures. `bible` is the story bible: characters,
+    places and style, from which chapters are written. `authored_bible` has its entries that the author wrote,
+    `bible_changes` the author's changes to its entries (`facts.corrections`).
     `export_settings` has the settings of exports that the author has chosen (`render.settings`).
     """
 
@@ -118,9 +119,9 @@ class Book:
 class Chapter:
     """A chapter. `content` is Markdown, empty until written. `content_version` grows with each new text.
 
-    `rewrite_run` is the run that will replace the content, if one will. `written_at` is when a model wrote the content;
-    None if an author did or if the time is unknown. `writer` is the model that wrote the content; empty for an author's
-    text. `plan`: its scenes or steps beside the summary (`writing.chapter_plan`), possibly empty.
+    `rewrite_run` is the run that will replace the content; None if no run will. `written_at` is when a model wrote the
+    content; None if an author did or if the time is unknown. `writer` is the model that wrote the content; empty for an
+    author's text. `plan`: its scenes or steps, in more detail than the summary (`writing.chapter_plan`), or empty.
     """
 
     id: int

@@ -133,7 +133,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What rewriting a chapter costs: AI edits, and words in unpaid books."""
+    """What rewriting a chapter or passage costs: AI edits, and for a book that was not paid for, its words."""
 
     edits: int
     unpaid_words: int

@@ -19,7 +19,10 @@ class CreditKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CreditLot:
-    """Credits from one purchase or grant. `held` of the `remaining` ones are set aside for runs."""
+    """Credits from one purchase or grant. `held` of the `remaining` credits are set aside for runs.
+
+    `refund_due`: how many were refunded and have to be taken back. `taken_back`: how many of these already were.
+    """
 
     id: int
     remaining: int
@@ -35,7 +38,7 @@ class CreditLot:
 
 @dataclass(frozen=True, slots=True)
 class PaidCredits:
-    """Credits of a paid checkout; `id` is the checkout's. `refunded_credits` of them were refunded."""
+    """Credits of a paid checkout, `refunded_credits` of which were refunded. `id`: the checkout's id."""
 
     id: int
     credits: int
@@ -81,7 +84,7 @@ class CreditTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Addon:
-    """An add-on for sale. A price of None means that it is not sold in that way."""
+    """An add-on for sale. If a price is None, the add-on is not sold in that way."""
 
     id: int
     slug: str
@@ -115,7 +118,7 @@ class OwnedAddon:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """One attempt to buy something, with the offer. `account_id` is None for a guest who has not paid yet."""
+    """One attempt to buy something, at the price shown then. `account_id` is None for a guest who has not paid yet."""
 
     id: int
     account_id: int | None

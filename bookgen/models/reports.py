@@ -10,11 +10,11 @@ from typing import Any
 
 
 class ReportKind(StrEnum):
-    """Who has read the chapters of a report."""
+    """What a report comes from."""
 
     PROOFREADING = "proofreading"
-    REVIEW = "review"  # an editor, who reads the whole book at once
-    PASSAGE = "passage"  # nobody: its author wanted one passage in other words
+    REVIEW = "review"  # an editor's reading of the whole book at once
+    PASSAGE = "passage"  # a request of the author to reword one passage
 
 
 class ReportStatus(StrEnum):

@@ -51,25 +51,27 @@ class RevisionMode(StrEnum):
 
     OFF = "off"  # no reading is made
     REPORT = "report"
-    APPLY = "apply"  # the author's model answers them with small edits
-    COMPARE = "compare"  # the same, and only edits that two blind comparisons prefer to the draft are kept
+    APPLY = "apply"  # the model, as the author, answers the findings with small edits
+    COMPARE = "compare"  # as APPLY, but only edits that two blind comparisons prefer to the draft are kept
 
     @property
     def revises(self) -> bool:
-        """Whether the author's model answers the findings."""
+        """Whether the model, as the author, answers the findings."""
         return self in (RevisionMode.APPLY, RevisionMode.COMPARE)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run over a book's chapters. `epoch` fences off former owners, `call_no` outdated calls.
+    """One run: the writing of a book. `epoch` grows with each owner and `call_no` with each call.
+
+    Results from a former owner or an outdated call are refused.
 
     `done` of `total` chapters are finished; the run itself wrote `written` of them.
     `call_started_at` is set while a chapter is being written or another phase works, even if the run was paused since.
-    `remark` says what was left out.
+    `remark` tells the owner what was left out of a production, a run that makes the whole book.
     `draft_words`: the words of the stored parts of `current_chapter` while it is unfinished.
     `writer`: the model that writes the run; None before its first call.
-    `salt`: that of an earlier run whose stored parts this run continues with.
+    `salt`: the salt (`StepScope`) of an earlier run whose stored parts this run uses; None if it uses none.
     """
 
     id: UUID
@@ -102,7 +104,7 @@ class Run:
 
     @property
     def keeps_writer(self) -> bool:
-        """Whether only its own model may continue the run. Any model may continue sample text."""
+        """Whether only the model that began the run may continue it. Any model may continue sample text."""
         return self.writer not in (None, SAMPLE_WRITER)
 
     @property
@@ -134,7 +136,7 @@ class ProcessRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The usage of model calls. `cost_micros` only includes calls with a known price.
+    """The usage of model calls. `cost_micros`: millionths of the currency unit, only for calls with a known price.
 
     `unknown_price`: at least one call had no known price.
     """

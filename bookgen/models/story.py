@@ -20,12 +20,12 @@ class FactKind(StrEnum):
 
 
 class FactEvent(StrEnum):
-    """What happens to a fact's subject, where rules can compare it. The fact's value completes it."""
+    """What happens to a fact's subject, for rules that compare facts. Comments name the subject; then the value."""
 
     BORN = "born"  # a person; the date
     DIES = "dies"
     ACTS = "acts"  # a person does or says something in the story's present
-    RETURNS = "returns"  # whoever or whatever was taken for dead or gone is there after all
+    RETURNS = "returns"  # a person or an object that was taken for dead or gone is there after all
     ENTERS = "enters"  # a person; the place
     LEAVES = "leaves"  # for good
     IS_IN = "is_in"
@@ -36,7 +36,7 @@ class FactEvent(StrEnum):
     BACK = "back"  # the chapter goes back to an earlier time
     ON = "on"  # an event; its date
     AFTER = "after"  # an event; the earlier event that it follows from
-    LEARNS = "learns"  # a person; what
+    LEARNS = "learns"  # a person; what they learn
     KNOWS = "knows"
 
 
@@ -44,8 +44,8 @@ class FactStatus(StrEnum):
     """What the author has decided about a fact."""
 
     SETTLED = "settled"
-    INTENDED = "intended"  # whatever contradicts it is not reported
-    WRONG = "wrong"  # later chapters are not told of it
+    INTENDED = "intended"  # contradictions to the fact are not reported
+    WRONG = "wrong"  # prompts of later chapters leave the fact out
 
 
 MAX_FACT_CHARACTERS = 300  # of a fact's subject, value or quote
@@ -53,9 +53,10 @@ MAX_FACT_CHARACTERS = 300  # of a fact's subject, value or quote
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a chapter says about the story. `quote`: its passage. `value`: the current value.
+    """What a chapter says about the story. `quote`: the passage that says so. `value`: the current value.
 
-    If the author has corrected the value, `noted` is the value that the model noted; otherwise it is empty.
+    If the author has corrected the value, `noted` is the value that the model had noted; otherwise it is empty.
+    `reason`: why the author set the `status`.
     """
 
     chapter_number: int
@@ -78,23 +79,23 @@ class Fact:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the author has given it a value of their own or calls it intended."""
+        """Whether the author has corrected the value or calls the fact intended."""
         return self.status is FactStatus.INTENDED or (bool(self.noted) and self.status is FactStatus.SETTLED)
 
     @property
     def is_told(self) -> bool:
-        """Whether later chapters are given it. That someone acted is no information; threads are listed separately."""
+        """Whether prompts of later chapters list the fact. Mere actions are left out; threads are listed separately."""
         apart = self.kind in (FactKind.THREAD_OPENED, FactKind.THREAD_CLOSED) or self.event is FactEvent.ACTS
         return self.status is not FactStatus.WRONG and not apart
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What later chapters must know about a finished one. `content_hash` is the hash of the text it summarises.
+    """What later chapters must know about a finished chapter. `content_hash` is the hash of the text it summarises.
 
     `facts` and threads are in the form for prompts, with the author's corrections. `settled` are the facts that the
-    author has corrected or calls intended. `noted` are the facts of a digest that was just made; None if it was stored
-    before.
+    author has corrected or calls intended. `noted` are the facts of a digest that was just made; None for a digest that
+    was read from the database.
     """
 
     chapter_number: int

@@ -9,7 +9,7 @@ from bookgen.models.books import Book
 
 
 class StoryKind(StrEnum):
-    """The kind of a story. It selects the craft that prompts ask for."""
+    """The kind of a story. It selects the writing rules that prompts contain."""
 
     FICTION = "fiction"
     NON_FICTION = "non_fiction"
@@ -50,7 +50,7 @@ _KINDS = (
 
 
 def story_kind(book: Book) -> str:
-    """The kind of book in the bible, otherwise that of the genre; empty if neither is known."""
+    """The kind that the story bible names, otherwise the kind of the genre; empty if neither is known."""
     named = book.bible.get("kind")
     return named if isinstance(named, str) and named in {*StoryKind} else _kind_of(book.genre)
 
@@ -60,7 +60,7 @@ def is_non_fiction(book: Book) -> bool:
 
 
 def is_verse(book: Book) -> bool:
-    """Whether every line break of the book's text is kept. Poems for children are verse too."""
+    """Whether the book is verse, so that its line breaks are kept. Poems for children are verse too."""
     return story_kind(book) == StoryKind.VERSE or re.search(_OF_VERSE, book.genre, re.IGNORECASE) is not None
 
 
@@ -72,5 +72,5 @@ def is_mystery(book: Book) -> bool:
 
 
 def _kind_of(genre: str) -> str:
-    """The kind of a genre by its words; empty if none of them is known."""
+    """The kind of a genre, by the words in it; empty if no word is known."""
     return next((kind for words, kind in _KINDS if re.search(words, genre, re.IGNORECASE)), "")

@@ -45,7 +45,7 @@ class Suggestion:
     """A suggested correction, or a finding without one: then `suggested_text` is None.
 
     The offsets count characters in the text with `content_version`. `prefix` and `suffix` are the text before and after
-    it. `source`: the rule, checker or model that suggested it.
+    the original text. `source`: the rule, checker or model that suggested it.
     """
 
     id: int

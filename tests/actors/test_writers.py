@@ -95,7 +95,7 @@ async def test_the_sample_model_never_continues_a_book_of_a_real_model(
     assert told["generation_status"] == "running"
     assert told["status_message"] == (
         f"This book is being written by {REAL}, which is not set up on this server now. "
-        "It continues by itself when the operator has set its key again. 1 of 3 chapters finished."
+        "The book continues by itself when the operator has set the model's key again. 1 of 3 chapters finished."
     )
 
 

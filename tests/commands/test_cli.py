@@ -256,7 +256,7 @@ async def test_check_says_how_old_the_last_drilled_backup_is_and_fails_if_it_is_
 
     await backups.record(database.http, BackupRecord(made_at, True, 1, "/backups/one"))
 
-    assert (await check.backup(settings(tmp_path, **told))).startswith("the last verified one is 3.0 days old")
+    assert (await check.backup(settings(tmp_path, **told))).startswith("the last verified backup is 3.0 days old")
     assert "every 48h" in await check.backup(settings(tmp_path, **told, backup_dir=tmp_path, backup_every="48h"))
     with pytest.raises(StartupError, match="although BOOKGEN_BACKUP_EVERY=24h"):
         await check.backup(settings(tmp_path, **told, backup_dir=tmp_path))
@@ -268,7 +268,9 @@ async def test_check_says_that_the_last_backup_is_incomplete_and_fails_if_the_se
     told = {"database_url": dsn, "backup_passphrase": "a grey weighbridge"}
     scheduled = settings(tmp_path, **told, backup_dir=tmp_path)
     days = [await database.http.fetchval("SELECT now() - $1 * interval '1 day'", day) for day in range(4)]
-    incomplete = "the last verified one is 24.0 h old and incomplete (stored pictures that were missing or damaged: 2)"
+    incomplete = (
+        "the last verified backup is 24.0 h old and incomplete (stored pictures that were missing or damaged: 2)"
+    )
     await backups.record(database.http, BackupRecord(days[1], True, 1, "/backups/two", missing=2))
     assert f"{incomplete}, and none is complete" in await check.backup(settings(tmp_path, **told))
 

@@ -65,7 +65,7 @@ async def test_the_book_waits_and_says_so_and_continues_by_itself(
     book = await api.outlined(chapter_count=3, target_word_count=600)
 
     await api.post(f"/books/{book['id']}/generate/")
-    told = await until_told(api, book["id"], "The operator has to look at it")
+    told = await until_told(api, book["id"], "The operator has to fix this")
     await api.services.supervisor.sweep()
     metrics = (await api.get("/metrics", prefix="")).raw.decode()
     models.forget_script()
