@@ -252,7 +252,7 @@ class RateLimited(BookgenError):
     wire = ErrorCode(
         429,
         "RATE_LIMIT_EXCEEDED",
-        "Too many requests of this class from this account or address.",
+        "Too many requests from this account or address. `scope` names the limit.",
         "Wait the number of seconds in `Retry-After`, then retry.",
         {"limit": 60, "remaining": 0, "reset_seconds": 60, "retry_after": 1, "scope": "public"},
     )

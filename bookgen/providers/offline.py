@@ -102,7 +102,7 @@ def _outline(brief: Brief, bank: Bank) -> dict[str, Any]:
 
 
 def _rework(brief: Brief, bank: Bank) -> dict[str, Any]:
-    """The requested chapters, with titles that the book does not use yet."""
+    """New plans of the requested chapters, with titles that the book does not use yet."""
     wanted = [one for one in brief.fields.get("chapters", []) if isinstance(one, dict)]
     taken = {one.get("title") for one in wanted}
     count = brief.number("chapter_count", 1)

@@ -100,8 +100,8 @@ class OpenAIProvider(SdkProvider):
         """Take the server's only model. If it has several, the operator must name one."""
         names = await self._model_names(client)
         if len(names) != 1:
-            there = ", ".join(names[:MAX_NAMES]) or "no model"
-            raise CallFailed(f"has {there}; name one of them as BOOKGEN_MODEL=openai:NAME", FailureKind.DENIED)
+            there = f"has {', '.join(names[:MAX_NAMES])}; name one of them as" if names else "lists no models; set"
+            raise CallFailed(f"{there} BOOKGEN_MODEL=openai:NAME", FailureKind.DENIED)
         self._chosen, self._model = True, names[0]
         for protocol in self._protocols.values():
             protocol.model = names[0]

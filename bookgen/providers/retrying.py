@@ -43,8 +43,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RetryRules:
-    """When to retry, in seconds. `patience`: how long a call waits for a busy or absent provider; `outage`: how long a
-    run's call does. If `outage` is 0, each failure of an absent provider costs a try."""
+    """When to retry, in seconds. `patience`: how long a call waits for a busy or absent provider; `outage`: the same
+    for calls of a run. If `outage` is 0, each failure of an absent provider costs a try."""
 
     tries: int = 4
     first_delay: float = 2
@@ -91,7 +91,7 @@ class RetryingModel(TextModel):
         waits: bool = True,
         follows: bool = False,
     ) -> None:
-        """`waits`: whether to wait until an outage ends; False if a fallback follows. `follows`: whether to make as
+        """`waits`: whether to wait until an outage ends; not if there is a fallback. `follows`: whether to make as
         many concurrent calls as the provider's reported limits allow."""
         self._provider, self._pacing = provider, pacing
         self._breaker, self._rules = breaker or CircuitBreaker(), rules or RetryRules()

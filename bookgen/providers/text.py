@@ -69,7 +69,7 @@ class TextRequest:
     - `max_tokens` bounds the reply. `least_tokens`: how much room for the reply a small context window must leave at
       least; None: all of `max_tokens`.
     - `schema`: a JSON Schema (of an object) that the reply should have, if the provider has such a mode.
-    - `stage` and `chapter_number` identify the call in errors and in the ledger.
+    - `stage` and `chapter_number` identify the call in errors and in the ledger of costs.
     - `brief`: the request as fields. The offline model writes from it; it is never sent to a provider.
     - `account_id`: the account whose calls are paced together.
     - `patience`: how many seconds the caller waits for a busy or absent provider. None: no one waits for the answer,

@@ -32,7 +32,7 @@ class _SpreadContent:
 
 
 def plan(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
-    """The reply to the request for a plan."""
+    """The reply to a request for the plan of a picture book: its bible, and its spreads as chapters."""
     lists, cast = bank["picture_book"], _cast(brief, bank)
     hero, friend = (name for name, _ in cast[:2])
     words = {"hero": hero, "friend": friend, "title": brief.title}
@@ -54,7 +54,7 @@ def plan(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def spread(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
-    """The reply to the request for a spread."""
+    """The reply to a request for a spread: its text, the prompt for its picture, and the picture's alt text."""
     number = brief.number("chapter_number", 1)
     told = _spread(brief, bank, number, brief.number("spreads", number))
     lines: list[str] = []
