@@ -1,4 +1,4 @@
-"""Read the settings from the environment or a `.env` file into one frozen Config. Invalid ones stop the start."""
+"""Read the settings from the environment or a `.env` file into one frozen Config. An invalid one prevents the start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from bookgen.settings import Config, names
 
 
 def load(env_file: Path | None = Path(".env")) -> Config:
-    """Read the settings. Raises StartupError with one line for each invalid one."""
+    """Read and check the settings. Raises StartupError with one line for each problem.
+
+    `env_file`: None reads only the environment.
+    """
     lines = dotenv.read(env_file)
     if malformed := [*dotenv.malformed(env_file, lines)]:
         raise StartupError("\n".join(malformed))
@@ -51,7 +54,7 @@ def _wrong(error: ValidationError) -> Iterable[str]:
 
 
 def _keyless(config: Config) -> Iterable[str]:
-    """Messages for models of a provider without a key. A custom base URL is enough, since local servers need no key."""
+    """A message for each chosen model whose provider has neither a key nor a base URL: local servers need no key."""
     for field in ("model", "fallback_model", "image_model"):
         provider = getattr(config, field).partition(":")[0]
         if provider in PROVIDERS and not any(config.access(provider)):
@@ -75,7 +78,7 @@ def _unsealed(config: Config) -> Iterable[str]:
 
 def _unsigned(config: Config) -> Iterable[str]:
     if not (config.s3_endpoint or config.files.startswith("s3://")):
-        return  # these keys are for something else
+        return  # bookgen does not use these keys, so another program may have set them
     if bool(config.aws_access_key_id) != bool(config.aws_secret_access_key):
         yield "Set both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or neither."
     elif config.s3_endpoint and not config.aws_access_key_id:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-EMBLEM = "emblem"  # the family that draws the motif
+EMBLEM = "emblem"  # the only family that draws the motif
 
+# Styles of drawing.
 FAMILIES = {
     "horizon": "hills or mountains behind one another under a low sun",
     "tiles": "a wall of geometric tiles",
@@ -63,9 +64,9 @@ MOTIFS = (
 
 @dataclass(frozen=True, slots=True)
 class CoverIdea:
-    """A design of a cover. `families` and `palettes`: the best first. Any field may be empty.
+    """A design of a cover: suitable families (styles of drawing) and palettes, the best first, a motif and a mood.
 
-    The families include the emblem only if there is a motif for it.
+    Any field may be empty. The families include EMBLEM, which draws the motif, only if there is a motif.
     """
 
     families: tuple[str, ...] = ()
@@ -75,7 +76,7 @@ class CoverIdea:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> CoverIdea:
-        """The stored idea, without words that this version cannot draw."""
+        """Read a stored idea, leaving out words that are not in this version's vocabulary."""
         families = known(stored.get("families"), FAMILIES)
         palettes = known(stored.get("palettes"), PALETTES)
         (motif,) = known(stored.get("motif"), MOTIFS)[:1] or ("",)
@@ -88,7 +89,7 @@ class CoverIdea:
 
 
 def known(words: object, vocabulary: Mapping[str, str] | tuple[str, ...]) -> tuple[str, ...]:
-    """The words that are in the vocabulary, each once."""
+    """The words that are in the vocabulary, in lower case and each once. `words`: one word or a list, unchecked."""
     listed = words if isinstance(words, list | tuple) else [words]
     spelt = (each.strip().lower() for each in listed if isinstance(each, str))
     return tuple(dict.fromkeys(each for each in spelt if each in vocabulary))

@@ -1,4 +1,4 @@
-"""Names of files that survive a power failure."""
+"""Makes the names of files survive a power failure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def sync_folder(folder: Path) -> None:
-    """Make durable which names the folder has, after one was created, renamed or removed."""
+    """Write the folder's list of names to disk, after a file in it was created, renamed or removed."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

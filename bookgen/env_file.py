@@ -1,4 +1,4 @@
-"""Reads a `.env` file, and refuses what dotenv would only log."""
+"""Reads a `.env` file, and reports malformed lines, of which dotenv would only log a warning."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read(env_file: Path | None) -> Sequence[Binding]:
 
 
 def malformed(env_file: Path | None, lines: Iterable[Binding]) -> Iterable[str]:
-    """A message for each line that is not of the form NAME=value, of which dotenv only logs a warning."""
+    """A message for each line that does not have the form NAME=value."""
     for line in lines:
         if line.error:
             yield f"Line {line.original.line} of {env_file} must have the form NAME=value, with every quote closed."

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 class ErrorCode:
     """The API's view of an error. Responses, the API document and the error page are derived from it.
 
-    `remedy` tells clients what to do. `details` is an example, empty if the error has none. `constant` is the name of
-    the code in generated clients if it differs from `code`: two codes that differ only in case need different names.
+    `condition` says when the error occurs, and `remedy` what the client should do. `details` is an example of the
+    error's details, empty if it has none. `constant` is the name of the code in generated clients if it differs from
+    `code`: two codes that differ only in case need different names.
     """
 
     status: int

@@ -1,4 +1,4 @@
-"""All errors of the domain, except what they share (`error_base.py`).
+"""The errors that the API sends, and those that prevent a start. Their base class is in `error_base.py`.
 
 The docstring of a class is its default message. A class without its own `ErrorCode` has that of its parent.
 """
@@ -80,7 +80,7 @@ def no_such(kind: str) -> NotFound:
 
 
 def must_exist(found: T | None, kind: str = "object") -> T:
-    """The argument. Raises NotFound, naming the kind of object, if it is None."""
+    """Return `found` unless it is None. In that case raise NotFound, which names the `kind` of object."""
     if found is None:
         raise no_such(kind)
     return found
@@ -98,10 +98,13 @@ class Conflict(BookgenError):
 
 
 def busy_with(job: str) -> Conflict:
-    """The error for a call that would disturb model work on the book. `job`: what is being made."""
+    """The error for a request that must wait until another request has ended its model calls for the same book.
+
+    `job`: what the other request makes, such as "outline".
+    """
     return Conflict(
-        f"Another call is making this book's {job}. Read the book (GET /books/{{id}}/), and repeat your call when "
-        "that one has answered."
+        f"Another request is making this book's {job}. When that request has ended, read the book "
+        "(GET /books/{id}/) and repeat yours."
     )
 
 
@@ -131,7 +134,7 @@ class GenerationInProgress(BookgenError):
         400,
         "GENERATION_IN_PROGRESS",
         "A generation run is active on this book.",
-        "Read its generation-status. `running` means that your first call worked. Pause or stop it to edit.",
+        "Read its generation-status: `running` means that your first call worked. To edit, pause or stop the run.",
     )
 
 
@@ -249,7 +252,7 @@ class RateLimited(BookgenError):
     wire = ErrorCode(
         429,
         "RATE_LIMIT_EXCEEDED",
-        "Too many requests of this class from this account or address.",
+        "Too many requests from this account or address. `scope` names the limit.",
         "Wait the number of seconds in `Retry-After`, then retry.",
         {"limit": 60, "remaining": 0, "reset_seconds": 60, "retry_after": 1, "scope": "public"},
     )

@@ -1,8 +1,9 @@
 """Named points at which the chaos tests make things go wrong. Without `CHAOS_FAULTS` they do nothing.
 
-`CHAOS_FAULTS="checkpoint.before:kill@3, accept.after:raise"`: the third time the first point is passed the
-process is killed as by `kill -9`; the first time the second is passed an exception is raised. `name:action@n+`
-fires from the n-th time on. A point can carry a key, such as a book: `checkpoint.before#7:kill` fires for book 7.
+`CHAOS_FAULTS="checkpoint.before:kill@3, accept.after:raise"` kills the process, as `kill -9` does, when it passes
+the point `checkpoint.before` for the third time, and raises an exception when it first passes `accept.after`.
+`name:action@n+` acts from the n-th time on. A point can have a key, such as a book's id: `checkpoint.before#7:kill`
+acts for book 7.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _passed: Counter[str] = Counter()
 
 
 class Injected(Exception):
-    """A fault point was told to raise."""
+    """Raised by a fault point whose action is `raise`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Fault:
 
 
 def parse(text: str) -> dict[str, Fault]:
-    """The faults that `text` names, by point."""
+    """The faults in `text`, which has the form of CHAOS_FAULTS, by the names of their points."""
     faults = {}
     for entry in filter(None, (part.strip() for part in text.split(","))):
         point, _, rest = entry.partition(":")
@@ -51,7 +52,7 @@ async def _act(action: str) -> None:
         case "raise":
             raise Injected
         case "block":
-            time.sleep(float(seconds))  # noqa: ASYNC251 (the loop is to stand still)
+            time.sleep(float(seconds))  # noqa: ASYNC251 (the loop is to be blocked)
         case "sleep":
             await asyncio.sleep(float(seconds))
         case _:
@@ -59,16 +60,16 @@ async def _act(action: str) -> None:
 
 
 @cache
-def _told() -> dict[str, Fault]:
+def _configured() -> dict[str, Fault]:
     return parse(os.environ.get(VARIABLE, ""))
 
 
 async def fault(name: str, key: object = None) -> None:
-    """Passes the point of that name, and the one that carries the key as well."""
-    if not _told():
+    """Count a pass of the point `name`, and of `name#key`, and do what CHAOS_FAULTS says for them."""
+    if not _configured():
         return
     for full in (name, f"{name}#{key}"):
-        if told := _told().get(full):
+        if found := _configured().get(full):
             _passed[full] += 1
-            if _passed[full] == told.nth or (told.onwards and _passed[full] > told.nth):
-                await _act(told.action)
+            if _passed[full] == found.nth or (found.onwards and _passed[full] > found.nth):
+                await _act(found.action)

@@ -41,19 +41,22 @@ _SHARED: list[Any] = [
     structlog.processors.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
-# One list for good: a logger that was used keeps it, whatever is configured after that.
+# The same list for every configuration, because a logger keeps the list with which it was first used.
 _PROCESSORS: list[Any] = [
     structlog.stdlib.filter_by_level,
     structlog.stdlib.add_logger_name,
     *_SHARED,
     structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
 ]
-# Libraries whose debug lines say nothing of this service.
+# Libraries whose debug lines say nothing about this service.
 CHATTY = ("httpx", "httpx2", "httpcore", "asyncio", "stripe", "anthropic", "openai", "markdown_it", "PIL", "faker")
 
 
 def configure_logs(form: str = "json", level: str = "info", stream: TextIO | None = None) -> None:
-    """Send all log lines, also those of libraries, through the same redaction to one stream."""
+    """Send all log lines, also those of libraries, through the same redaction to one stream (default: stderr).
+
+    `form`: `json` or `console`.
+    """
     out = stream or sys.stderr
     renderer: Any = (
         structlog.processors.JSONRenderer(serializer=_dumps)

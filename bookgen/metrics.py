@@ -11,7 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, Counter, Gauge, His
 
 __all__ = ["CONTENT_TYPE_LATEST", "exposition"]
 
-MINUTES = (1, 5, 15, 30, 60, 120, 300, 600, 1200, 3600)  # of chapters, in seconds
+CHAPTER_SECONDS = (1, 5, 15, 30, 60, 120, 300, 600, 1200, 3600)
 CALL_SECONDS = (0.5, 1, 2, 5, 10, 20, 40, 80, 160, 320, 640)
 RENDER_SECONDS = (0.05, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
 
@@ -42,7 +42,7 @@ SIGN_INS_FAILED = Counter(
 )
 LOOP_LAG = Histogram(
     "bookgen_event_loop_lag_seconds",
-    "Seconds by which the event loop is late, measured 20 times a second. Every request waits as long.",
+    "Seconds by which the event loop is late, measured 20 times a second. Every request waits that long.",
     buckets=(0.001, 0.005, 0.02, 0.05, 0.1, 0.5, 1, 5, 20),
 )
 TASKS = Gauge("bookgen_event_loop_tasks", "asyncio tasks in progress.")
@@ -56,7 +56,8 @@ RUN_OLDEST_WAIT = Gauge(
 )
 UNOWNED_RUNS = Gauge(
     "bookgen_runs_unowned",
-    "Running runs in the database that no living process writes. For more than a minute: none can take them.",
+    "Running runs in the database that no living process works on. If this lasts for more than a minute, no process "
+    "can take them.",
 )
 WAITING_RUNS = Gauge(
     "bookgen_runs_waiting_for_model",
@@ -70,12 +71,12 @@ RUNS_ENDED = Counter(
 )
 CHAPTERS_IN_WORK = Gauge(
     "bookgen_chapters_in_work",
-    "Chapters and other steps of runs (such as a cover) in progress, or waiting for a free place.",
+    "Chapters and other steps of runs (such as a cover) in progress, or waiting for their turn.",
 )
 CHAPTER_TIMES = Histogram(
     "bookgen_chapter_seconds",
-    "Seconds to write a chapter and its illustration, without its wait for a free place.",
-    buckets=MINUTES,
+    "Seconds to write a chapter and its illustration, not counting the wait for its turn.",
+    buckets=CHAPTER_SECONDS,
 )
 WORDS = Counter("bookgen_words_written_total", "Words of the chapters that this process finished.")
 
@@ -182,7 +183,10 @@ DISK_SIZE = Gauge("bookgen_disk_size_bytes", "Size in bytes of the disk of the d
 DISK_READ_ONLY = Gauge(
     "bookgen_read_only", "1 while the disk of the data folder is almost full, so that nothing new is stored."
 )
-LEASE_HELD = Gauge("bookgen_lease_held", "1 while this process has its lease. Without it, it writes no books.")
+LEASE_HELD = Gauge(
+    "bookgen_lease_held",
+    "1 while this process has its lease (a claim that it renews). Without a lease it writes no books.",
+)
 LEASE_LEFT = Gauge("bookgen_lease_remaining_seconds", "Seconds until this process's lease ends unless it is renewed.")
 PROCESSES = Gauge("bookgen_processes", "Living processes on the database, including this one.")
 WORKING_PROCESSES = Gauge(
@@ -197,7 +201,7 @@ BACKUP_AGE = Gauge(
 )
 BACKUP_MISSING = Gauge(
     "bookgen_backup_missing_pictures",
-    "Stored pictures that the newest backup with a passed drill lacks, according to the database.",
+    "Stored pictures that the newest backup that passed its drill does not have, according to the database.",
 )
 BACKUPS = Counter(
     "bookgen_backups_total",
@@ -211,9 +215,9 @@ answer_times = cache(ANSWER_TIMES.labels)
 
 
 def start_at_zero(counted: Counter | Histogram, *values: Iterable[str]) -> None:
-    """Expose the metric at 0 for every combination of label values, one iterable of values for each label.
+    """Expose the metric at 0 for every combination of label values. `values`: for each label, all its values.
 
-    Prometheus does not see the first increase of a series that appears with it.
+    If a series first appears with a value of 1, Prometheus does not see this as an increase.
     """
     for labels in itertools.product(*values):
         counted.labels(*labels)

@@ -15,7 +15,7 @@ class Sizes:
 
 
 def for_this_machine(chapters_at_once: int | None, run_connections: int | None, http_connections: int | None) -> Sizes:
-    """These sizes, or defaults by the number of cores where one is None.
+    """The sizes for one process. An argument that is None gets a default, which depends on the number of cores.
 
     The defaults let two processes share a database server with 100 connections.
     """

@@ -1,7 +1,7 @@
-"""Names of people by language, dealt from the lists of Faker as from a pack of cards.
+"""Names of people by language, dealt to books from Faker's lists as from a pack of cards.
 
-No name is met again before its list is used up, and of a thousand books none has more than twenty. Chance alone would
-give a name of a list of 65 to one book in thirty.
+No name is dealt again before its list is used up, so no name is dealt to more than twenty of a thousand books.
+Drawn at random, a name from a list of 65 would be in one book in thirty.
 
 Faker is imported only when a name is drawn: that takes about half a second, once in a process, so callers on the event
 loop draw in a thread.
@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-BOOKS_A_NAME = 53  # at least: a thousand books in a row take part in no more than twenty rounds of so many
-POOL_A_NAME = 150  # names of a list for each one that a book is offered of it beyond the first
+BOOKS_A_NAME = 53  # the fewest in a round, in which a pack is dealt once: a thousand books touch at most 20 rounds
+POOL_A_NAME = 150  # a book is offered one name for every so many in a list, and at least one
 
-# The regions whose names a language has.
+# Faker's locales whose names are used for a language.
 REGIONS = {
     "ar": ("ar_AA",),
     "bg": ("bg_BG",),
@@ -57,13 +57,13 @@ REGIONS = {
 }
 # Character sets that have the characters of one Chinese script and hardly any of the other's.
 SCRIPTS = {"zh": "gb2312", "zh-hant": "big5", "zh-tw": "big5"}
-# What Faker calls its lists of surnames. Where several are there, the first one is taken.
+# What Faker calls its lists of surnames. If a locale has several, the first is used.
 SURNAMES = ("last_names_male", "unisex_last_names", "last_names")
 
 
 @dataclass(frozen=True, slots=True)
 class PersonNames:
-    """Given names of women and of men, and surnames. Sorted, each once; any of them may be empty."""
+    """Given names of women and of men, and surnames. No list has a name twice; any list may be empty."""
 
     women: tuple[str, ...] = ()
     men: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class PersonNames:
 
 @cache
 def pool(tag: str) -> PersonNames:
-    """All names of a language; none if Faker has none.
+    """All names of the language with this BCP 47 tag, sorted; none if Faker has none.
 
     No name is in two of the lists. Names for both women and men, and surnames that are also given names, are left out.
     """
@@ -88,10 +88,10 @@ def pool(tag: str) -> PersonNames:
 
 
 def deal(tag: str, turn: int, each: int) -> PersonNames:
-    """Up to `each` given names of women and as many of men, and up to twice as many surnames, each once.
+    """Up to `each` given names of women, up to `each` of men, and up to twice as many surnames.
 
-    Turns that follow each other get different names until a list is used up. A short list gives fewer: one, and none in
-    some turns if it has less than `BOOKS_A_NAME`.
+    `turn`: any number; consecutive numbers get different names until a list is used up. A short list gives only one
+    name a turn, and in some turns none if it has fewer than `BOOKS_A_NAME` names.
     """
     names = pool(tag)
     hands = ((names.women, each), (names.men, each), (names.surnames, each * 2))
@@ -105,7 +105,7 @@ def is_womans(name: str, tag: str) -> bool | None:
 
 
 def _union(providers: Iterable[Any], name: str) -> set[str]:
-    """The common names of the lists, without entries that are spelt like ordinary words."""
+    """All entries of the providers' lists called `name`, except those that are spelt like ordinary words."""
     found = (getattr(each, name, ()) for each in providers)
     lists = (names for names in found if isinstance(names, Collection))
     return {entry for names in lists for entry in names if _is_spelt_as_name(entry)}
@@ -116,14 +116,15 @@ def _is_spelt_as_name(entry: str) -> bool:
 
 
 def _sorted(names: Iterable[str], script: str) -> tuple[str, ...]:
-    """The names that can be written in the character set `script`."""
+    """The names that can be written in the character set `script`, sorted."""
     return tuple(sorted(name for name in names if name.encode(script, "ignore").decode(script) == name))
 
 
 def _hand(names: Sequence[str], turn: int, pack: str, most: int) -> tuple[str, ...]:
-    """The names that turn `turn` is dealt from a shuffled pack, at most `most`.
+    """Up to `most` of `names`, dealt to the turn with the number `turn`. `pack` seeds the shuffling.
 
-    When the whole pack has been dealt, it is shuffled again. A pack with few names is filled up with blanks.
+    When the whole pack has been dealt, it is shuffled again. A pack with few names is filled up with blank cards, so
+    some turns get no name.
     """
     count = min(most, max(len(names) // POOL_A_NAME, 1))
     cards = [*names, *[""] * (BOOKS_A_NAME - len(names))] if names else [""]

@@ -1,4 +1,4 @@
-"""Worker processes: starting one, its environment, its memory limit and its low priority. The owner of root's files."""
+"""Worker processes: their start, environment, memory limit and low priority. Also the owner of files made by root."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 # Environment variables that a worker inherits: search paths, language and temporary folder, but no secrets.
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "LD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
-STEPS_BACK = 5
+STEPS_BACK = 5  # added to the niceness of a worker
 
 
 def clean_environment() -> dict[str, str]:
@@ -28,7 +28,7 @@ def _search_path() -> str:
 
 
 def give_to_owner_of(folder: Path, descriptor: int) -> None:
-    """Give a file or folder created by root to the owner of its folder, who can then use it."""
+    """If root created the open file or folder, give it to the owner of the `folder` that contains it."""
     if os.geteuid() == 0 and (status := folder.stat()).st_uid != os.fstat(descriptor).st_uid:
         os.fchown(descriptor, status.st_uid, status.st_gid)
 
@@ -48,8 +48,8 @@ def begin() -> BinaryIO:
 def _step_back() -> None:
     """Lower the priority of this process, so that on a busy machine the service comes first.
 
-    On Linux, each session may be its own scheduling group (autogroup). Its priority must be set separately, since
-    niceness only counts within the group.
+    On Linux, each session may be its own scheduling group (autogroup). The group's priority must be set separately,
+    since niceness only counts within the group.
     """
     if hasattr(os, "nice"):
         os.nice(STEPS_BACK)
@@ -80,10 +80,10 @@ async def start(module: str, memory: int) -> Process:
 
 
 async def answer(process: Process, question: AsyncIterable[bytes], seconds: float) -> bytes:
-    """Send the parts of `question` to the process and return its whole output. Cancelling the caller kills it.
+    """Send the parts of `question` to the process and return its whole output.
 
-    Raises ChildProcessError if the process fails, and TimeoutError if it takes longer than `seconds` to read a part or
-    to answer. The time for producing the parts does not count.
+    Cancelling the caller kills the process. Raises ChildProcessError if the process fails, and TimeoutError if it takes
+    longer than `seconds` to read a part or to answer. The time for producing the parts does not count.
     """
     try:
         async for part in question:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from bookgen.errors import RateLimited
 
-# An IPv6 site has a /48, which holds 65,536 households. Together they may do so many times what one of them may.
+# An IPv6 site has a /48, which holds 65,536 households. Together they may send this many times the requests of one.
 HOUSEHOLDS_OF_A_SITE = 10
 
 Address = IPv4Address | IPv6Address
@@ -24,7 +24,7 @@ _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 
 
 class Scope(StrEnum):
-    """Where a caller's bucket is: in the memory of each process, or in one row of the database for all of them."""
+    """Where a caller's bucket is: in the memory of each process, or in one row of the database for all processes."""
 
     PROCESS = "process"
     SHARED = "shared"
@@ -51,7 +51,7 @@ class LimitClass(StrEnum):
 
     @property
     def setting(self) -> str:
-        """The name of its field in the configuration."""
+        """The name of the field of Config with the rate of this class."""
         return f"rate_{self.value}"
 
 
@@ -64,12 +64,12 @@ class Budget:
 
     @property
     def rate(self) -> float:
-        """The requests that it gains per second."""
+        """How many requests the bucket gains per second."""
         return self.capacity / self.seconds
 
     @classmethod
     def parse(cls, text: str) -> Budget:
-        """Parse a rate such as `300/minute`. Raises ValueError if it is not one."""
+        """Parse a rate such as `300/minute`. Raises ValueError if `text` is not a rate."""
         match = re.fullmatch(r"([1-9][0-9]{0,8})/(second|minute|hour|day)", text.strip())
         if match is None:
             raise ValueError(f"{text!r} is not a rate like 300/minute")
@@ -79,7 +79,7 @@ class Budget:
         return min(float(self.capacity), tokens + elapsed * self.rate)
 
     def verdict(self, tokens: float, *, allowed: bool) -> Verdict:
-        """The verdict for a caller whose bucket now holds `tokens`."""
+        """The verdict on a request that was `allowed` or not and left `tokens` in its bucket."""
         rate = self.rate
         reset = math.ceil((self.capacity - tokens) / rate)
         retry_after = 1 if allowed else max(1, math.ceil((1 - tokens) / rate))
@@ -87,7 +87,10 @@ class Budget:
 
 
 class Verdict(NamedTuple):
-    """Whether a request is allowed. `reset`: seconds until the bucket is full again."""
+    """Whether a request is allowed. `limit` and `remaining`: requests that the bucket can hold and holds now.
+
+    `reset`: seconds until the bucket is full again. `retry_after`: seconds until a request is allowed, at least 1.
+    """
 
     allowed: bool
     limit: int
@@ -123,7 +126,7 @@ class Limiter:
         return self.take_from(limit_class, caller, self.budgets[limit_class])
 
     def take_of_address(self, limit_class: LimitClass, address: str) -> Verdict:
-        """Take a token for a request without an account: from its address's bucket and, for IPv6, its site's."""
+        """Take a token for a request without an account: from the bucket of its address and, for IPv6, of its site."""
         verdict = self.take(limit_class, address_bucket(address))
         site = site_bucket(address)
         if site is None or not verdict.allowed:
@@ -135,7 +138,7 @@ class Limiter:
         return verdict if whole.allowed else whole
 
     def take_from(self, name: str, caller: int | str, budget: Budget) -> Verdict:
-        """Take one token from a bucket with its own name and budget, such as the sign-ins to one e-mail address."""
+        """Take one token from the caller's bucket called `name`, which has its own budget, if a token is left."""
         now = self._clock()
         buckets = self._buckets[name]
         bucket = buckets.get(caller)
@@ -153,13 +156,13 @@ class Limiter:
         return budget.verdict(tokens, allowed=allowed)
 
     def give_back(self, name: str, caller: int | str, budget: Budget) -> None:
-        """Return a token to a bucket."""
+        """Return a token that `take_from` took."""
         buckets = self._buckets[name]
         if bucket := buckets.get(caller):
             buckets[caller] = (min(float(budget.capacity), bucket[0] + 1), bucket[1])
 
     def peek(self, limit_class: LimitClass, caller: int | str) -> Verdict:
-        """The verdict on a request now. Takes no token."""
+        """The verdict that a request would get now. Takes no token."""
         budget = self.budgets[limit_class]
         bucket = self._buckets[limit_class].get(caller)
         tokens = budget.refilled(bucket[0], self._clock() - bucket[1]) if bucket else float(budget.capacity)

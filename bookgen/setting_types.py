@@ -1,4 +1,4 @@
-"""The forms of settings: their types, with what each accepts, and the names of their variables."""
+"""The types of settings, descriptions of what they accept, and the names of their environment variables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _matching(pattern: str) -> AfterValidator:
 
 
 def _with_sound_port(url: str) -> str:
-    """The URL if it has a host and a valid port. ValueError otherwise."""
+    """Return the URL if it has a host and, if any, a valid port. Raises ValueError otherwise."""
     parts = urlsplit(url)
     if not parts.hostname or parts.port == 0:
         raise ValueError(url)
@@ -61,7 +61,7 @@ def _long_enough(key: SecretStr) -> SecretStr:
 
 
 def file_place(text: str) -> str:
-    """The place of files, if it is `database`, a folder or a bucket. ValueError otherwise."""
+    """Return `text` if it is a place for files: `database`, a folder or a bucket. Raises ValueError otherwise."""
     if not text or (re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", text) and re.fullmatch(BUCKET_URL, text) is None):
         raise ValueError(text)
     return text
@@ -113,7 +113,7 @@ def setting(default: Any, takes: str, meaning: str, **bounds: Any) -> Any:
 
 
 def rate(limit: LimitClass) -> Any:
-    """The setting of a limit class, with the default and meaning from its table."""
+    """The setting for the rate of a limit class, with the default and the description of that class."""
     return setting(limit.default, f"a rate like {limit.default}", limit.meaning)
 
 
@@ -129,5 +129,5 @@ def seconds_of(interval: str) -> float:
 
 
 def shown(annotation: object, value: object) -> str:
-    """The invalid value for a message, unless it is or may contain a secret."""
+    """How a message shows an invalid value: `the given value` if it is or may contain a secret."""
     return "the given value" if "SecretStr" in str(annotation) or "@" in str(value) else repr(value)

@@ -73,18 +73,21 @@ class Config(BaseSettings):
     database_direct_url: PostgresUrl | None = setting(
         None,
         "a URL like postgresql://user:password@host/name",
-        "The same database without the transaction pooler that `BOOKGEN_DATABASE_URL` leads to. Needed behind one.",
+        "The same database without a pooler. Needed if `BOOKGEN_DATABASE_URL` leads to a transaction pooler.",
     )
     database_statement_cache: Literal["on", "off"] = setting(
         "on",
         "on or off",
-        "Whether to use prepared statements. Set `off` behind a pooler without them, such as PgBouncer before 1.21.",
+        "Whether to use prepared statements. Set `off` if a pooler lacks them, such as PgBouncer before 1.21.",
     )
     database_pool: int | None = setting(
-        None, "1 or more", "Most database connections of a process for runs. Default: 4 per core, up to 16.", ge=1
+        None, "1 or more", "The most database connections of a process for runs. Default: 4 per core, up to 16.", ge=1
     )
     http_pool: int | None = setting(
-        None, "1 or more", "Most database connections of a process for requests. Default: 8 per core, up to 32.", ge=1
+        None,
+        "1 or more",
+        "The most database connections of a process for requests. Default: 8 per core, up to 32.",
+        ge=1,
     )
     chapters_at_once: int | None = setting(
         None, "1 or more", "How many chapters a process writes at once. Default: 32 per core, up to 256.", ge=1
@@ -111,7 +114,7 @@ class Config(BaseSettings):
         "auto", "auto, offline or openai:MODEL", "The model that creates covers and illustrations."
     )
     fallback_model: FallbackName = setting(
-        "", f"{', '.join(MODELS)} or offline", "Used if the first model refuses or is unavailable. Default: none."
+        "", f"{', '.join(MODELS)} or offline", "Used if `BOOKGEN_MODEL` refuses or is unavailable. Default: none."
     )
     anthropic_api_key: ApiKey | None = setting(None, KEY, "The API key for Anthropic.")
     anthropic_base_url: Url | None = setting(None, URL, "The URL of another server with Anthropic's API.")
@@ -122,7 +125,7 @@ class Config(BaseSettings):
     model_timeout: float = setting(
         180.0,
         "seconds above 0",
-        "The time limit of one try of a model call. Unless you set it, a slow server gets more time, by its speed.",
+        "The time limit of one try of a model call. If you do not set it, a slow server gets more time.",
         gt=0,
         allow_inf_nan=False,
     )
@@ -137,7 +140,8 @@ class Config(BaseSettings):
     model_concurrency: int = setting(
         16,
         "1 or more",
-        "Most model calls at once, of all processes. Unless you set it, a local server starts with 1 and gets more.",
+        "The most concurrent model calls of all processes. If you do not set it, a local server starts with 1 and "
+        "gets more if it can serve them.",
         ge=1,
     )
     model_rpm: int = setting(0, "0 or more", "The most model calls per minute, of all processes. 0: no limit.", ge=0)
@@ -151,7 +155,8 @@ class Config(BaseSettings):
     daily_cost_cap: Money | None = setting(
         None,
         AMOUNT,
-        "The most that the model calls of all accounts may cost per day (UTC). Default: 50.00 in the same case.",
+        "The most that the model calls of all accounts may cost per day (UTC). Default: 50.00 if registration is "
+        "open, billing is off and the model is paid; otherwise no cap.",
     )
     revision: Literal["off", "report", "apply", "compare"] = setting(
         "apply",
@@ -215,7 +220,8 @@ class Config(BaseSettings):
     allowed_origins: Origins = setting(
         (),
         "origins like https://app.example.org, separated by commas",
-        "Origins of other sites that may call the API from a browser. Return URLs and `Host` headers may name them.",
+        "Origins of other sites that may call the API from a browser. They are also allowed in return URLs and `Host` "
+        "headers.",
     )
     trusted_proxies: Networks = setting(
         (),
@@ -259,12 +265,14 @@ class Config(BaseSettings):
         None, "a time like 24h or 30d", "How long a cover that is not selected is kept. Default: no limit."
     )
     backup_passphrase: Passphrase | None = setting(
-        None, f"at least {MIN_PASSPHRASE_CHARACTERS} characters", "Encrypts backups. Without it none can be restored."
+        None,
+        f"at least {MIN_PASSPHRASE_CHARACTERS} characters",
+        "The passphrase that encrypts backups. Without it, no backup can be restored.",
     )
     backup_dir: Folder | None = setting(
         None,
         "a folder",
-        "The folder for scheduled backups. Needs `BOOKGEN_BACKUP_PASSPHRASE`. Default: none are made.",
+        "The folder for scheduled backups. Needs `BOOKGEN_BACKUP_PASSPHRASE`. Default: no scheduled backups.",
     )
     backup_every: Interval = setting("24h", "a time like 24h, 30m or 7d", "The time between two scheduled backups.")
     backup_keep: int = setting(7, "1 or more", "How many scheduled backups are kept. The oldest are deleted.", ge=1)

@@ -18,7 +18,7 @@ _thread = ThreadPoolExecutor(1, thread_name_prefix="compute")
 
 
 async def compute(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call the function in the thread, after all earlier calls, and return its result."""
+    """Call the function in the one thread for computing, after all earlier calls, and return its result."""
     return await asyncio.get_running_loop().run_in_executor(_thread, functools.partial(function, *args, **kwargs))
 
 

@@ -19,7 +19,7 @@ _SEA = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _HAN_KANA_CHARACTER = re.compile(f"[{_HAN_KANA}]")
 _SEA_CHARACTER = re.compile(f"[{_SEA}]")
 _UNSPACED = re.compile(f"[{_HAN_KANA}{_SEA}]")
-# Vowel signs, points and joiners. Python's \w does not match them, but in Hindi, Arabic and Hebrew words have them.
+# Vowel signs, points and joiners. Python's \w does not match them, but Hindi, Arabic and Hebrew words contain them.
 _BLOCKS = "".join(map(chr, (*range(0x300, 0x3400), *range(0xA000, 0xAC00), *range(0xFB00, 0xFE30))))
 MARKS = "\u200c\u200d" + "".join(
     character
@@ -67,7 +67,7 @@ def split(text: str) -> list[str]:
 
 
 def weight(word: str) -> float:
-    """How many words one of `split` counts for."""
+    """How many words an item of the result of `split` counts as."""
     southeast = len(word) == 1 and _SEA_CHARACTER.match(word)
     return 1 / CHARACTERS_PER_WORD["thai_lao_khmer_myanmar"] if southeast else 1.0
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where a provider is reached and with which key. An empty `url` is the provider's own."""
+    """Where a provider is reached and with which key. An empty `url` means the provider's own address."""
 
     key: str = field(default="", repr=False)
     url: str = ""

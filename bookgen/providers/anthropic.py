@@ -24,7 +24,7 @@ BASE_URL = "https://api.anthropic.com"
 MAX_BREAKPOINTS = 4
 MAX_TOKENS = 128_000
 EFFORT = "low"
-_SPOKEN = {"effort": "effort", "format": "output format"}  # the names that errors use
+_SPOKEN = {"effort": "effort", "format": "output format"}  # what error messages call these fields
 # Unknown stop reasons are newer than this table; treat the text as cut.
 _STOPS = {
     "end_turn": StopReason.END,
@@ -85,8 +85,10 @@ class AnthropicProvider(SdkProvider):
         return {name: value for name, value in options.items() if name not in self._unknown}
 
     def _learned(self, error: Exception, sent: Iterable[str]) -> bool:
-        """Whether the request is worth sending again: without an optional field that the error names, or with fewer
-        tokens if the error says how many the model writes."""
+        """Record what the error says was rejected: an optional field or the number of tokens. False if it is neither.
+
+        If True, the request is worth sending again without that. `sent`: the optional fields of the request.
+        """
         if status_of(error) not in (400, 422):
             return False
         limit = output_limit(error)
@@ -116,7 +118,7 @@ def _messages(request: TextRequest) -> list[dict[str, Any]]:
 
 
 def _breakpoints(request: TextRequest) -> set[int]:
-    """Return the ids of the parts that end a cached prefix: the last four that are marked."""
+    """Return the `id()` of each part that ends a cached prefix: of the last four parts that have `cache` set."""
     parts: list[Block | Message] = [*request.system, *request.messages]
     return {id(part) for part in [part for part in parts if part.cache and part.text][-MAX_BREAKPOINTS:]}
 

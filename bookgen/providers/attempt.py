@@ -16,7 +16,7 @@ from bookgen.providers.text import ModelBase, TextReply, TextRequest
 
 
 class FailureKind(StrEnum):
-    BUSY = "busy"  # 429: wait as long as the provider says; costs no try
+    BUSY = "busy"  # 429: wait as long as the provider says; does not count as a try
     AWAY = "away"  # 408, 5xx, no connection, too slow, cut: try again
     GARBLED = "garbled"  # an unreadable answer: try again, but the provider is there
     LOCKED_OUT = "locked out"  # 401, 402, 403, no credit: every call fails until the operator fixes it
@@ -34,7 +34,7 @@ class Cure(StrEnum):
     CREDIT = "Add credit at the provider, or set another {provider}_API_KEY."
     MODEL = "Set a model that the provider has."
     ANOTHER_MODEL = "Another model may do better."
-    START = "Is it running, and is {provider}_BASE_URL its address?"
+    START = "Is the server running, and is {provider}_BASE_URL its address?"
     CONNECT = "Is this machine online? Behind a proxy, set HTTPS_PROXY."
     PATH = "Correct {provider}_BASE_URL: with most servers it ends in /v1."
     WAIT = "Try again later. If the server is your own, see its log."
@@ -43,11 +43,12 @@ class Cure(StrEnum):
 class CallFailed(Exception):
     """A call that failed.
 
+    - `message`: what the provider did, to follow "The model provider", such as "is busy".
     - `retry_after`: the seconds that the provider asked to wait.
     - `usage`: as reported before the call broke off.
-    - `bound`: whether one of our deadlines ended it.
+    - `bound`: whether one of our deadlines ended the call.
     - `cut`: whether the answer had begun, so that the provider may charge more than it reported.
-    - For the operator only: `detail`, the provider's message; `address`; `cure`.
+    - For the operator only: `detail` (the provider's message), the server's `address`, `cure`, and `to_do` (its text).
     """
 
     def __init__(
@@ -101,12 +102,12 @@ class PartialReply:
     asked: int = 0  # tokens that the reply may have
     json_mode: str = ""  # the way in which JSON was requested
     started: float = field(default_factory=lambda: asyncio.get_running_loop().time())
-    first_word: float | None = None  # its time, on the same clock
+    first_word: float | None = None  # when it came, on the clock of `started`
     on_first_word: Callable[[], None] | None = None
-    in_company: bool = False  # whether another call was in flight when it began
+    in_company: bool = False  # whether another call was in flight when this one began
     unchecked: int = 0  # characters since the last check for a loop
-    stopped: bool = False  # by one of our bounds, before its end
-    headers: Mapping[str, str] = field(default_factory=dict)  # of the reply
+    stopped: bool = False  # whether we ended the call, because of a deadline or a loop
+    headers: Mapping[str, str] = field(default_factory=dict)  # of the response
     written: int = 0  # characters, including thoughts and the rounds of a loop
 
     def add(self, piece: str) -> None:
@@ -130,11 +131,11 @@ class PartialReply:
 
 
 THINKING_ROOM = 8000  # tokens that a model may think with, in addition to its reply
-MAX_REPORTED_TOKENS = 10**9  # a larger or negative count from a server is ignored
+MAX_REPORTED_TOKENS = 10**9  # a larger count from a server is cut to this
 
 
 def counted(told: Any) -> int:
-    """Return a server's token count within its bounds; 0 if there is none."""
+    """Return a server's token count, limited to 0 … MAX_REPORTED_TOKENS; 0 if there is none."""
     return min(max(int(told or 0), 0), MAX_REPORTED_TOKENS)
 
 
@@ -147,7 +148,7 @@ class Provider(ModelBase):
 
     @abstractmethod
     def most(self, request: TextRequest) -> Usage:
-        """Return the most that an attempt can use."""
+        """Return the most tokens and pictures that an attempt at this request can use."""
 
     @property
     def calls_at_once(self) -> int | None:

@@ -12,8 +12,8 @@ MAX_DOUBLINGS = 30
 class CircuitBreaker:
     """Opens after `threshold` failures in a row. While it is open, one caller may probe every `open_seconds`.
 
-    Callers wait here before they try, so an outage costs them no try. `longest_open_seconds`: each failed probe
-    doubles the wait, up to this.
+    Callers wait in `admitted` before each try, so they do not use up their tries during an outage.
+    `longest_open_seconds`: each failed probe doubles the time to the next one, up to this.
     """
 
     def __init__(

@@ -18,7 +18,7 @@ TOKEN_KINDS = ("input", "output", "cache_write", "cache_read")
 
 
 class CallCounts:
-    """The metrics of one model. `name` returns `provider:model`, which a local server may tell only later."""
+    """The metrics of one model. `name` returns `provider:model`; a local server may report its model's name later."""
 
     def __init__(self, name: Callable[[], str]) -> None:
         self._name = name
@@ -30,7 +30,7 @@ class CallCounts:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """A context for a wait for the provider."""
+        """A context manager that counts a waiting call while its block runs."""
         gauge = metrics.CALLS_WAITING.labels(*self.labels)
         gauge.inc()
         try:
@@ -47,7 +47,7 @@ class CallCounts:
 
     @contextmanager
     def trying(self) -> Iterator[Callable[[TextReply], TextReply]]:
-        """A context for one try. Pass the reply through the function that it yields."""
+        """A context manager that counts one try of a call. Pass the reply through the function that it yields."""
         clock = asyncio.get_running_loop().time
         began, outcome = clock(), "error"
 
@@ -75,7 +75,7 @@ class CallCounts:
             metrics.CALL_TIMES.labels(*self.labels).observe(clock() - began)
 
     def used(self, usage: Usage) -> None:
-        """Count what a provider charges for."""
+        """Count the tokens, the pictures and their cost."""
         for kind in TOKEN_KINDS:
             if tokens := getattr(usage, f"{kind}_tokens"):
                 metrics.TOKENS.labels(*self.labels, kind).inc(tokens)

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 from bookgen.providers.text import ShownSpeed
 
-SLACK = 4.0  # times the longest wait for a first word, per prompt token
+SLACK = 4.0  # the deadline of a first word, in times the longest measured wait per prompt token
 UNSEEN_FIRST_BYTE = 600.0  # seconds, for a local server that has not answered yet
 MIN_IDLE_SECONDS = 120.0  # on a local server another call's prompt may delay a reply
 MAX_FIRST_BYTE_SECONDS = 3_600.0
 MIN_SPEED = 1.0  # tokens a second, assumed for a local server until it is measured
 CLOUD_SPEED = 30.0
-SHARE = 0.5  # of the measured speed that is relied on
+SHARE = 0.5  # the part of the measured speed that deadlines rely on
 MEMORY = 0.3  # weight of the newest call in the mean
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Seconds. `total` bounds the whole call, the others its parts."""
+    """Time limits in seconds: to connect, for the first byte, for silence within a reply, and for the whole call."""
 
     connect: float = 10
     first_byte: float = 60
@@ -27,12 +27,15 @@ class Deadlines:
 
     @classmethod
     def of(cls, total: float) -> Deadlines:
-        """Return deadlines in the usual proportions: 10, 60 and 30 of 180 seconds."""
+        """Return deadlines for calls of `total` seconds, in the usual proportions: 10, 60 and 30 of 180 seconds."""
         return cls(connect=min(10, total), first_byte=total / 3, idle=total / 6, total=total)
 
 
 class Speed:
-    """Learns from answered calls. `own`: a local server, whose speed is unknown at first."""
+    """The speed of a model, learned from its calls. `own`: it runs on a local server, whose speed is unknown at first.
+
+    `usual`: the shortest deadlines that are set.
+    """
 
     def __init__(self, usual: Deadlines, *, own: bool) -> None:
         self._usual, self._own = usual, own
@@ -47,8 +50,9 @@ class Speed:
         return None if self._speed is None else ShownSpeed(self._speed, self._reading or 0.0, self._wait or 0.0)
 
     def deadlines(self, prompt_tokens: int, max_tokens: int, others: int) -> Deadlines:
-        """Return the deadlines of a call while `others` are in flight. Each call without any response doubles the next
-        call's wait.
+        """Return the deadlines of a call while `others` other calls are in flight.
+
+        After each call that got no response, the wait for a local server doubles.
         """
         first, idle = self._usual.first_byte, self._usual.idle
         if self._own:
@@ -63,8 +67,10 @@ class Speed:
         return Deadlines(self._usual.connect, first, idle, total)
 
     def answered(self, prompt_tokens: int, waited: float, tokens: int, seconds: float) -> None:
-        """Record a call: `waited` seconds until the first word, then `tokens` in `seconds`. `prompt_tokens`: 0 if
-        other calls may have delayed it."""
+        """Record a call: `waited` seconds until the first word, then `tokens` tokens in `seconds`.
+
+        `prompt_tokens`: 0 if other calls may have delayed this one.
+        """
         self._silences = 0
         if prompt_tokens:
             self._per_token = max(self._per_token or 0.0, waited / prompt_tokens)

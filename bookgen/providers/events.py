@@ -23,7 +23,7 @@ class EventDecoder:
     """Splits bytes into events, wherever the reads end: https://html.spec.whatwg.org/#event-stream."""
 
     def __init__(self) -> None:
-        self._unread: list[bytes] = []  # the start of a line
+        self._unread: list[bytes] = []  # the start of a line whose end has not arrived
         self._name = b""
         self._data: list[bytes] = []
 
@@ -67,7 +67,7 @@ async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[dict[str, An
 
 
 def _parsed(name: bytes, data: bytes) -> dict[str, Any] | None:
-    """Return the event; None if it is no part of the reply. Raises as read_events."""
+    """Return the event; None if it is no part of the reply. Raises the errors of read_events."""
     if name == b"ping" or not data:
         return None
     try:

@@ -15,7 +15,7 @@ from bookgen.providers.attempt import CallFailed, Cure, FailureKind
 from bookgen.providers.headers import retry_after
 from bookgen.providers.reading import ReplyTooLarge, SilentServer
 
-CREDIT_SPENT = "says that this server's credit with it is spent"
+CREDIT_SPENT = "says that this server has no credit left"
 MAX_DETAIL_CHARACTERS = 500
 MAX_SEARCHED_CHARACTERS = 20_000  # of an error, which may be megabytes long
 _FILTERED = re.compile(
@@ -40,7 +40,7 @@ _OUTPUT_LIMIT = re.compile(
     r"range of max_tokens is \[1, (\d+)\]"
 )
 _SENTENCES = ("error", "message", "detail", "title")  # fields with a message, or with an object that has one
-# An element without an end tag ends with the text, which keeps this linear: an error may be megabytes long.
+# A <style> without an end tag extends to the end, which keeps the search linear: an error may be megabytes long.
 _MARKUP = re.compile(r"<(style|script)\b.*?(?:</\1>|\Z)|<[^<>]*>", re.DOTALL | re.IGNORECASE)
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _BUSY_EVENTS = ("rate_limit",)
@@ -50,7 +50,8 @@ _LOCKED_EVENTS = {"authentication": 401, "permission": 403, "insufficient_quota"
 
 
 class ProviderError(Exception):
-    """An error that the provider reported. `status`: of the response; None if a stream reported it after status 200.
+    """An error that the provider reported. `status`: of the response; None if a stream reported
+    the error after status 200.
 
     `body`: the error as parsed JSON, or as text.
     """
@@ -94,9 +95,9 @@ def failure_of(error: Exception) -> CallFailed:
 
 
 def _cause(error: Exception) -> BaseException:
-    """Return what began the chain of errors, or aiohttp's error.
+    """Return aiohttp's error in the chain of errors; without one, the error that began the chain.
 
-    The SDKs wrap httpx2's error, which wraps aiohttp's. Only that one tells a lost connection from a timeout.
+    The SDKs wrap httpx2's error, which wraps aiohttp's. Only aiohttp's tells a lost connection from a timeout.
     """
     chain = list(_chain(error))
     return next((each for each in chain if isinstance(each, aiohttp.ClientError)), chain[-1])
@@ -109,21 +110,21 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _why(error: OSError) -> str:
-    """Return only the reason: asyncio's message repeats the address and leaves the reason out."""
+    """Return why a connection failed: asyncio's message repeats the address and leaves the reason out."""
     if error.errno is None or error.errno <= 0 or isinstance(error, ssl.SSLError):
         return error.strerror or str(error)
     return os.strerror(error.errno)
 
 
 def no_answer(detail: str) -> CallFailed:
-    """Return the failure of a server that is not a model server, or has none at this path."""
+    """Return the failure of a server that has no model API, or none at this path."""
     return CallFailed(
         "sent a response that is not a model's answer", FailureKind.GARBLED, detail=detail, cure=Cure.PATH
     )
 
 
 def filtered(error: Exception) -> bool:
-    """Whether a content filter caused the error, instead of a stop reason."""
+    """Whether the error means that a content filter refused, for which other servers use a stop reason."""
     return (
         isinstance(error, ProviderError)
         and error.status in (None, 200, 400, 403)
@@ -132,7 +133,7 @@ def filtered(error: Exception) -> bool:
 
 
 def too_long(error: Exception) -> bool:
-    """Whether the prompt, with the room for its reply, does not fit the model's window."""
+    """Whether the error means that the prompt and its reply do not fit the model's context window."""
     return (
         isinstance(error, ProviderError) and error.status in _REFUSED_BY_LENGTH and bool(_TOO_LONG.search(said(error)))
     )
@@ -144,7 +145,7 @@ def status_of(error: Exception) -> int | None:
 
 
 def said(error: Exception) -> str:
-    """Return the whole error text in lower case."""
+    """Return the error's message, code and body in lower case, to search in. A very long text is cut."""
     told = f"{error} {error.code} {error.body}" if isinstance(error, ProviderError) else str(error)
     return told[:MAX_SEARCHED_CHARACTERS].lower()
 
@@ -161,7 +162,7 @@ def _told(error: ProviderError) -> str:
 
 
 def output_limit(error: Exception) -> int | None:
-    """Return the model's limit on output tokens, if the error states it."""
+    """Return the model's limit on output tokens; None if the error does not state it."""
     found = _OUTPUT_LIMIT.search(said(error)) if status_of(error) in (400, 422) else None
     return int(next(filter(None, found.groups()))) if found else None
 
@@ -182,7 +183,7 @@ def _denied(status: int, error: ProviderError, detail: str) -> CallFailed:
 
 
 def _denial(status: int, error: ProviderError) -> tuple[str, Cure | None]:
-    """Return why the same call would fail again, and what the operator can do about it."""
+    """Return why the same call would fail again, and what the operator can do about it (None if it is not known)."""
     words = said(error)
     if status == 402 or _SPENT.search(words):
         return CREDIT_SPENT, Cure.CREDIT

@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 
 
 class FallbackModel(TextModel):
-    """Asks `first`, then `second`. Its outage is that of `second`, since only that one waits for an outage to end."""
+    """Asks `first`, then `second`. Its outage is that of `second`, since `first` never waits for an outage to end."""
 
     def __init__(self, first: TextModel, second: TextModel) -> None:
         self._first, self._second = first, second

@@ -15,7 +15,8 @@ TOLD_SECONDS = 5.0  # a shorter wait is not shown
 class Outage:
     """A wait of runs for a provider. `since` and `until` are in UTC.
 
-    `until`: when the runs give up, if the provider is away. `by_operator`: it lasts until the operator fixes something.
+    `until`: when the runs give up; None if they do not. `reason`: what the provider does, such as "is busy".
+    `by_operator`: whether the wait lasts until the operator fixes something, such as the key.
     """
 
     since: datetime
@@ -53,7 +54,7 @@ class Halt:
 
     @property
     def waits_long_for(self) -> Outage | None:
-        """`waits_for`, once it has lasted for TOLD_SECONDS."""
+        """`waits_for`, once that wait has lasted for TOLD_SECONDS; None before."""
         waits = self.waits_for
         return waits if waits and (datetime.now(UTC) - waits.since).total_seconds() >= TOLD_SECONDS else None
 
@@ -68,7 +69,7 @@ class Halt:
 
     @asynccontextmanager
     async def waiting(self) -> AsyncIterator[None]:
-        """Raise Halted if it is set before or during the block."""
+        """Raise Halted if this halt is set before the block begins or while it runs."""
         if self._set.is_set():
             raise Halted
         wait = asyncio.timeout(None)

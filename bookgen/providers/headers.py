@@ -18,7 +18,7 @@ def number(text: str) -> float | None:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait, from `retry-after-ms` or from `Retry-After` in seconds or as a date."""
+    """Return the seconds to wait, from `retry-after-ms` or from `Retry-After` (seconds or a date); else None."""
     exact, usual = number(headers.get("retry-after-ms", "")), headers.get("retry-after", "")
     if exact is not None:
         return exact / 1000

@@ -36,7 +36,7 @@ class ImageRequest:
 
 @dataclass(frozen=True, slots=True)
 class ImageReply:
-    """`data`: the unchecked bytes from the provider. `spent`: all calls that were paid for it."""
+    """`data`: the unchecked bytes from the provider. `spent`: the calls that were paid for it, failed ones too."""
 
     data: bytes
     model: str
@@ -60,13 +60,13 @@ class ImageModel(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name in settings, the ledger and the price table."""
+        """The name in settings, the ledger of costs and the price table."""
 
     @abstractmethod
     async def paint(self, request: ImageRequest) -> ImageReply:
         """Return a picture, after the model's own retries. Every failure and refusal is an UpstreamAIError.
 
-        The error's `spent` was paid; after a cancellation, `spent_before` returns what was.
+        The error's `spent` lists the calls that were paid for. After a cancellation, `spent_before` returns them.
         """
 
     @property

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from enum import StrEnum
 
 SECONDS_UNTIL_ASKED_AGAIN = 3600.0
-REFUSALS = frozenset({400, 415, 422, 500, 501})  # whatever the message says
-NAMED_REFUSALS = REFUSALS | {404, 405}  # if the message is about the mode
+REFUSALS = frozenset({400, 415, 422, 500, 501})  # statuses that may reject a mode, whatever the message says
+NAMED_REFUSALS = REFUSALS | {404, 405}  # statuses that reject it if the message is about the mode
 
 
 class JsonMode(StrEnum):
@@ -18,7 +18,7 @@ class JsonMode(StrEnum):
 
 
 class JsonLadder:
-    """Steps down to a plainer mode when a server rejects one, and tries the first one again after an hour."""
+    """Steps down to a plainer mode when a server rejects one, and tries the first mode again after an hour."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -33,7 +33,10 @@ class JsonLadder:
         return self._mode
 
     def step_down(self, status: int | None, *, named: bool) -> bool:
-        """Step down after a call that ended in `status`, if that may help. `named`: the error is about the mode."""
+        """Step down after a call that ended in `status`, if that may help. Return whether it did.
+
+        `named`: whether the error is about the mode.
+        """
         if self._mode is JsonMode.PROMPT or status not in (NAMED_REFUSALS if named else REFUSALS):
             return False
         if self._proven and not named:

@@ -20,7 +20,10 @@ MAX_DOUBLINGS = 10
 
 
 class Lockout:
-    """`refusal`: since when and why the provider refuses this server's key or credit; None if it does not."""
+    """Makes calls wait while the provider refuses this server's key or credit.
+
+    `refusal`: since when and why it does so; None while it accepts them.
+    """
 
     def __init__(
         self, model: str, poll_seconds: float = POLL_SECONDS, max_poll_seconds: float = MAX_POLL_SECONDS
@@ -32,7 +35,7 @@ class Lockout:
 
     @asynccontextmanager
     async def sat_out(self) -> AsyncIterator[None]:
-        """Wait until the provider accepts calls again, or until it is this caller's turn to try."""
+        """Wait until the provider accepts calls or it is this caller's turn to try. The block then makes the call."""
         probe = await self._breaker.admitted()
         try:
             yield
@@ -41,13 +44,16 @@ class Lockout:
                 self._breaker.let_go()
 
     async def sit_out_one(self, failed: CallFailed, refusals: int) -> None:
-        """Wait before the next try of a call that was refused `refusals` times by itself. Others are not delayed."""
+        """Wait before the next try of a call, if only this call was refused, by now `refusals` times in a row.
+
+        Other calls are not delayed. If the provider refuses all calls, `sat_out` makes them wait.
+        """
         if not failed.of_all_calls:
             doubled = self._poll_seconds * 2.0 ** min(refusals - 1, MAX_DOUBLINGS)
             await asyncio.sleep(min(doubled, self._max_poll_seconds))
 
     def heard(self, failed: CallFailed) -> bool:
-        """Record a failure that the provider reported. Return whether it was already refusing all calls."""
+        """Record a failure that the provider reported. Return whether the provider was already refusing all calls."""
         known = self.refusal is not None
         if failed.of_all_calls:
             if self._breaker.closed or self._breaker.probing:  # other callers do not delay the next probe

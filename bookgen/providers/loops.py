@@ -6,7 +6,7 @@ MIN_LOOP_CHARACTERS = 600  # that repeat the text before them
 MIN_ROUNDS = 3
 PROBE = 24  # characters whose previous occurrence gives the length of a round
 LOOKED_AT = 6_000  # characters at the end of a reply
-LINES, SAME_LINES, MIN_LINE_CHARACTERS = 16, 10, 12
+LINES, SAME_LINES, MIN_LINE_CHARACTERS = 16, 10, 12  # a loop too: 10 equal lines, not shorter, among the last 16
 
 
 def first_round(text: str) -> int | None:
@@ -22,7 +22,10 @@ def first_round(text: str) -> int | None:
 
 
 def _run(tail: str) -> int | None:
-    """Return how many characters at the end of `tail` repeat the text one round earlier; None if too few."""
+    """Return how many characters at the end of `tail` repeat those one round before them; None if too few do.
+
+    The length of a round is the distance between the last PROBE characters and their previous occurrence.
+    """
     probe = tail[-PROBE:]
     before = tail.rfind(probe, 0, len(tail) - 1)
     if len(probe) < PROBE or before < 0:

@@ -22,8 +22,8 @@ class MailFault(StrEnum):
 
     CONNECTION = "connection"  # no server, no TLS, or it does not answer
     LOGIN = "login"
-    RECIPIENT = "recipient"  # the server refuses this address
-    REFUSED = "refused"  # … or the mail, or the sender
+    RECIPIENT = "recipient"  # the server refuses the recipient's address
+    REFUSED = "refused"  # the server refuses the mail or the sender
     DISK = "disk"  # the outbox cannot be written
     OTHER = "other"
 
@@ -38,7 +38,7 @@ class MailNotSent(BookgenError):
 
 class Mailer(Protocol):
     async def send(self, letter: Letter) -> None:
-        """Send the mail. Raises MailNotSent."""
+        """Send the mail. Raises MailNotSent if that fails."""
 
 
 class OutboxMailer:
@@ -56,7 +56,7 @@ class OutboxMailer:
         try:
             self._make_folder()
             unfinished = self._folder / f".{name}.part"  # it becomes an .eml only when it is complete
-            # Its links give access to accounts, so only the owner may read it from the start.
+            # Links in mails give access to accounts, so from the start only the owner may read the file.
             with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
                 give_to_owner_of(self._folder, file.fileno())
                 file.write(message(letter, self._sender).as_bytes())
@@ -90,5 +90,5 @@ def message(letter: Letter, sender: str) -> EmailMessage:
 
 
 def _encoding(text: str) -> str:
-    """Unencoded if possible, so that links in the file are not wrapped."""
+    """Return the transfer encoding: none for ASCII text, so that links in the file are not wrapped."""
     return "7bit" if text.isascii() else "quoted-printable"

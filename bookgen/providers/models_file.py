@@ -23,7 +23,10 @@ Tokens = Annotated[int, Field(ge=256, le=100_000_000, strict=True)]
 
 
 class Rates(BaseModel):
-    """Millionths per million tokens of each kind. Cached tokens cost as much as other input unless set."""
+    """Prices of a million tokens of each kind, in millionths of the currency.
+
+    Cached tokens cost as much as other input unless set.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -114,7 +117,7 @@ def _merged(table: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_prices(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The table without amounts, because they are in another currency."""
+    """The table without its prices, for a file in another currency."""
     return {
         name: {model: _without_rates(entry) for model, entry in value.items()} if name not in TOP else value
         for name, value in table.items()

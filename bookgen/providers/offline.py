@@ -45,7 +45,7 @@ class OfflineModel(TextModel):
 def answer(request: TextRequest) -> str:
     brief, stage = Brief.of(request), request.stage
     bank = phrases(language_of(brief.text("language", "en")))
-    if request.schema is not None or stage == "digest":  # a digest may be asked for in words alone
+    if request.schema is not None or stage == "digest":  # a digest may be requested without a schema
         known = _told(brief) or (_STRUCTURED[stage](brief, bank) if stage in _STRUCTURED else {})
         if stage == "digest":
             known = {**known, "facts": facts(request, _people(brief, bank))}
@@ -102,7 +102,7 @@ def _outline(brief: Brief, bank: Bank) -> dict[str, Any]:
 
 
 def _rework(brief: Brief, bank: Bank) -> dict[str, Any]:
-    """The requested chapters, with titles that the book does not use yet."""
+    """New plans of the requested chapters, with titles that the book does not use yet."""
     wanted = [one for one in brief.fields.get("chapters", []) if isinstance(one, dict)]
     taken = {one.get("title") for one in wanted}
     count = brief.number("chapter_count", 1)
@@ -163,7 +163,7 @@ def _revision(brief: Brief, bank: Bank, request: TextRequest) -> str:
 
 
 def _passages(brief: Brief, bank: Bank, request: TextRequest) -> str:
-    """The passages that share most words with the question, in their own order."""
+    """The two passages of the prompt that share the most words with the question, in the prompt's order."""
     asked = _long_words(brief.text("question", request.messages[-1].text))
     passages = [passage.strip() for passage in "\n\n".join(request.texts).split("\n\n")]
     ranked = sorted(passages, key=lambda passage: -len(asked & _long_words(passage)))[:2]
@@ -181,7 +181,7 @@ def _blurb(brief: Brief, bank: Bank, request: TextRequest) -> str:
 
 _STRUCTURED: dict[str, Callable[[Brief, Bank], dict[str, Any]]] = {
     "outline": _outline,
-    "chapter": picture_book.spread,  # of a children's book: the chapters of others are asked for in prose
+    "chapter": picture_book.spread,  # of a picture book; chapters of other books are requested as prose
     "rework": _rework,
     "digest": _digest,
     "design": lambda brief, _bank: design(brief),

@@ -19,14 +19,17 @@ from bookgen.providers.sdk import SdkProvider
 from bookgen.providers.text import THE_ONLY_ONE, StopReason, TextRequest
 
 BASE_URL = "https://api.openai.com/v1"
-MAX_LESSONS = 8
+MAX_LESSONS = 8  # requests of one call, each with what was learned from the last error
 MAX_NAMES = 12  # of models in an error
 NAMING_SECONDS = 5.0
 Protocol = Literal["responses", "chat"]
 
 
 class OpenAIProvider(SdkProvider):
-    """`protocol` None: Responses at OpenAI; elsewhere Chat, or Responses if the server has no Chat."""
+    """A model of OpenAI, or of another server with its API.
+
+    `protocol`: None means Responses at OpenAI, and elsewhere Chat, or Responses if the server has no Chat.
+    """
 
     provider = "openai"
     needs_key = False
@@ -97,8 +100,8 @@ class OpenAIProvider(SdkProvider):
         """Take the server's only model. If it has several, the operator must name one."""
         names = await self._model_names(client)
         if len(names) != 1:
-            there = ", ".join(names[:MAX_NAMES]) or "no model"
-            raise CallFailed(f"has {there}; name one of them as BOOKGEN_MODEL=openai:NAME", FailureKind.DENIED)
+            there = f"has {', '.join(names[:MAX_NAMES])}; name one of them as" if names else "lists no models; set"
+            raise CallFailed(f"{there} BOOKGEN_MODEL=openai:NAME", FailureKind.DENIED)
         self._chosen, self._model = True, names[0]
         for protocol in self._protocols.values():
             protocol.model = names[0]
@@ -114,7 +117,7 @@ class OpenAIProvider(SdkProvider):
             return sorted(model.id for model in (await client.models.list()).data)
 
     def _learned_protocol(self, error: Exception) -> bool:
-        """Whether to try Responses: once, if the server has no Chat and has not answered yet."""
+        """Switch from Chat to Responses if the error means that the server has no Chat. Return whether it did."""
         no_route = status_of(error) in (404, 405) and "model" not in said(error)
         if self._sure or not no_route or self._spoken == "responses":
             return False

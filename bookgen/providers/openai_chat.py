@@ -49,7 +49,7 @@ SCHEMA_SHOWN = " It must fit this JSON Schema:\n<schema>{schema}</schema>"
 
 
 class ChatProtocol:
-    """Remembers which fields and modes a server supports, as long as it lives."""
+    """Requests and replies of Chat Completions. An instance remembers which fields and modes its server supports."""
 
     def __init__(self, model: str, window: ContextWindow, max_output: int | None = None) -> None:
         self.model = model
@@ -62,7 +62,10 @@ class ChatProtocol:
         self._thinking_room = THINKING_ROOM
 
     def body(self, request: TextRequest, prompt: int = 0) -> dict[str, Any]:
-        """Return the body. `prompt`: its estimated tokens; the rest of the window is for thoughts and the reply."""
+        """Return the request's body.
+
+        `prompt`: the estimated tokens of the prompt; the rest of the window is for thoughts and the reply.
+        """
         room = min(request.max_tokens + (self._thinking_room if self._thinks else 0), self._most_tokens)
         left = self._window.room(prompt)
         body: dict[str, Any] = {
@@ -78,8 +81,11 @@ class ChatProtocol:
         return body
 
     def learned(self, error: Exception, body: dict[str, Any]) -> bool:
-        """Whether the request is worth sending again: with a rejected field left out or renamed, or with a plainer way
-        to ask for JSON, since some servers do not say that they rejected that."""
+        """Adapt to an error of a request with this `body`. Return whether the request is worth sending again.
+
+        A rejected field is left out or renamed, the reply is made shorter, or JSON is requested in a plainer way: some
+        servers do not say that they rejected the way.
+        """
         words, limit = said(error), output_limit(error)
         if limit is not None and limit < body[self._token_field]:
             self._most_tokens = limit
@@ -103,7 +109,7 @@ class ChatProtocol:
         return False
 
     def _learned_window(self, words: str, body: dict[str, Any]) -> bool:
-        """Whether less room for thoughts helps: the window should at least hold the prompt and the reply."""
+        """Leave less room for thoughts, so that prompt and reply fit the window. Return whether that was possible."""
         if not self._thinks or not self._thinking_room:
             return False
         window, prompt = _WINDOW.search(words), _PROMPT.search(words)
@@ -113,7 +119,7 @@ class ChatProtocol:
         return True
 
     def response(self, client: Any, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
-        """Return the SDK's response to `body`, which is sent when it is entered."""
+        """Return a context manager that sends `body` when it is entered, and gives the SDK's response."""
         response: AbstractAsyncContextManager[Any] = client.chat.completions.with_streaming_response.create(**body)
         return response
 
@@ -158,7 +164,10 @@ class ChatProtocol:
         return [{"role": "system", "content": system}, *turns] if system else turns
 
     def added(self, request: TextRequest) -> str:
-        """Return the text that asks for JSON. In a small window it leaves the schema out; the prompt shows the form."""
+        """Return the text, added to the prompt, that asks for JSON; empty if no text is needed.
+
+        For a small context window the schema is left out, since the prompt already shows the form.
+        """
         if request.schema is None or self.json.mode is JsonMode.SCHEMA:
             return ""
         schema, window = json.dumps(request.schema, ensure_ascii=False), self._window.estimated

@@ -136,7 +136,7 @@ class OpenAIImages(ImageModel):
 
 
 def _knows_no_references(error: Exception) -> bool:
-    """Whether the server or the model has no edits, as opposed to refusing this picture."""
+    """Whether the error means that the server or the model accepts no reference pictures at all."""
     status, words = status_of(error), said(error)
     return status in _NO_SUCH_WAY or (status in (400, 422) and ("edits" in words or "'image'" in words))
 

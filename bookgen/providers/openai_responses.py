@@ -25,7 +25,10 @@ _POLICIES = re.compile(r"policy|invalid_prompt|content_filter|moderation")
 
 
 class ResponsesProtocol:
-    """`official`: the server is OpenAI, so fields that only OpenAI knows are sent."""
+    """Requests and replies of the Responses API. An instance remembers which fields its server supports.
+
+    `official`: whether the server is OpenAI, so that fields that only OpenAI knows are sent.
+    """
 
     def __init__(self, model: str, *, official: bool, max_output: int | None = None) -> None:
         self.model, self._official = model, official
@@ -34,7 +37,7 @@ class ResponsesProtocol:
         self._most_tokens = max_output or MAX_TOKENS
 
     def added(self, request: TextRequest) -> str:
-        """Return what it adds to the prompt: nothing."""
+        """Return the text that is added to the prompt: none."""
         return ""
 
     def body(self, request: TextRequest, prompt: int = 0) -> dict[str, Any]:
@@ -65,7 +68,7 @@ class ResponsesProtocol:
         return "text" in body and not filtered(error) and self.json.step_down(status, named="text" in named)
 
     def response(self, client: Any, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
-        """Return the SDK's response to `body`, which is sent when it is entered."""
+        """Return a context manager that sends `body` when it is entered, and gives the SDK's response."""
         response: AbstractAsyncContextManager[Any] = client.responses.with_streaming_response.create(**body)
         return response
 
@@ -85,7 +88,7 @@ class ResponsesProtocol:
                 case "response.completed" | "response.incomplete":
                     whole = event["response"]
                     _read_usage(partial, whole)
-                    partial.text[:] = partial.text or _texts(whole)  # some servers send it only at the end
+                    partial.text[:] = partial.text or _texts(whole)  # some servers send the text only at the end
                     refused = refused or _has_refusal(whole)
                     stop = _stop_of(whole)
                 case "response.failed":

@@ -1,4 +1,4 @@
-"""Token counts of OpenAI, which includes cached tokens in the prompt."""
+"""Token counts of OpenAI, whose count of prompt tokens includes cached tokens."""
 
 from __future__ import annotations
 

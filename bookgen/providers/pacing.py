@@ -66,8 +66,8 @@ class FairQueue:
 class Pacing:
     """Bounds concurrent calls and requests per minute. Requests are spaced evenly, so no minute exceeds the limit.
 
-    `learns`: `concurrency` is the maximum, and how many calls the server serves at once is measured. All callers wait
-    in the fair queue; only its first waits at the limiters behind it, which are not fair.
+    `learns`: measure how many calls the server serves at once, up to `concurrency`. All callers wait in a fair queue.
+    Only the first in the queue waits for a slot and for the provider's rate, because those waits are not fair.
     """
 
     def __init__(self, *, concurrency: int, requests_per_minute: int = 0, learns: bool = False) -> None:
@@ -85,7 +85,7 @@ class Pacing:
             self._bound_requests()
 
     def allow(self, calls: int) -> None:
-        """Set the concurrent calls of all processes together."""
+        """Set how many concurrent calls all processes together may make."""
         self._slots.allow(calls)
 
     def _bound_requests(self) -> None:

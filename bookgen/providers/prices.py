@@ -27,8 +27,10 @@ class Price:
     above: Price | None = None
 
     def of(self, usage: Usage) -> int:
-        """Return the cost, rounded up so that a sum of calls never costs too little. Of several calls, the prompt
-        length is the mean."""
+        """Return the cost in micro-units, rounded up so that a sum of calls never costs too little.
+
+        If the usage is that of several calls, their mean prompt length decides whether `above` applies.
+        """
         prompts = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens
         if self.above is not None and prompts > self.over * max(usage.calls, 1):
             return self.above.of(usage)
@@ -43,7 +45,11 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """All prices. `picture_tokens`: what an image model usually writes for a square picture."""
+    """The table of prices. Models are named `provider:model`.
+
+    `defaults`, `image_defaults`: the default model by provider. `windows`, `outputs`: context windows and longest
+    replies in tokens. `picture_tokens`: the output tokens that an image model usually needs for a square picture.
+    """
 
     currency: str
     verified_on: str
@@ -55,7 +61,7 @@ class Prices:
     outputs: Mapping[str, int]
 
     def context_window(self, model: str) -> int | None:
-        """The most tokens that a call to `provider:model` is given; None if the table does not say."""
+        """The most tokens of a call to `provider:model` with its reply; None if the table does not say."""
         return self.windows.get(model) or self.windows.get(_DATE.sub("", model))
 
     def max_output(self, model: str) -> int | None:
@@ -63,8 +69,10 @@ class Prices:
         return self.outputs.get(model) or self.outputs.get(_DATE.sub("", model))
 
     def of(self, model: str) -> Price | None:
-        """Return the price of `provider:model`, or None. A dated name (`model-20261021`, `model-2026-10-21`) has the
-        price of its model."""
+        """Return the price of `provider:model`; None if the table has none.
+
+        A name with a date (`model-20261021`, `model-2026-10-21`) has the price of the model without a date.
+        """
         return self.models.get(model) or self.models.get(_DATE.sub("", model))
 
     def priced(self, usage: Usage, model: str) -> Usage:
@@ -80,7 +88,7 @@ def prices() -> Prices:
 
 
 def use(file: Path | None) -> None:
-    """Read the operator's file over the packaged table, for this process. Raises StartupError for a wrong entry."""
+    """Override the packaged table with the operator's file, in this process. Raises StartupError for a wrong entry."""
     global _current
     _current = _prices(file)
 

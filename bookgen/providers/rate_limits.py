@@ -22,7 +22,7 @@ _TAKES: Mapping[str, Callable[[Usage], int]] = {
 
 
 class RateLimits:
-    """Learns the limits and the length of a call from answered calls.
+    """Learns from answered calls what the limits are, and how much of them a call uses and for how long.
 
     The concurrent calls are the calls that the limits allow per minute, times the minutes that a call takes.
     """
@@ -42,7 +42,7 @@ class RateLimits:
 
     @property
     def calls(self) -> int | None:
-        """The concurrent calls; None if the provider reports no limits."""
+        """How many concurrent calls the limits allow; None if the provider reports no limits."""
         a_minute = [limit / taken for name, limit in self._limits.items() if (taken := self._taken[name])]
         if not a_minute or not self._seconds:
             return None

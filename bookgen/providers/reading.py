@@ -27,14 +27,14 @@ class SilentServer(Exception):
 
 
 class StreamedReply:
-    """A response whose headers have arrived. `response`: an SDK's, of its `with_streaming_response`."""
+    """A response whose headers have arrived. `response`: what the SDK's `with_streaming_response` gives."""
 
     def __init__(self, response: Any, deadlines: Deadlines) -> None:
         self.headers: Mapping[str, str] = response.headers
         self._response, self._deadlines = response, deadlines
 
     async def reads(self) -> AsyncIterator[bytes]:
-        """Yield the body as it arrives. Raises SilentServer."""
+        """Yield the body as it arrives. Raises SilentServer if no byte comes in time."""
         reads, seconds = aiter(self._response.iter_bytes()), self._deadlines.first_byte
         while True:
             async with bytes_within(seconds):

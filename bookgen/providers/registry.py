@@ -50,12 +50,12 @@ PROVIDERS: Mapping[str, Callable[[], type[SdkProvider]]] = {"anthropic": _anthro
 class ModelSettings:
     """Settings of all models. Times are in seconds.
 
-    - `access`: by provider.
-    - `timeout`: the bound of a call; None sets bounds by the server's measured speed.
+    - `access`: the key and the address of each provider.
+    - `timeout`: the time limit of a call; None: the limit depends on the server's measured speed.
     - `retry_delay`: the first of the delays between tries, which double.
-    - `outage`: how long a run waits for an absent provider.
-    - `concurrency`: calls at once. None: up to CONCURRENCY, as many as a local server proves to serve or a cloud's
-      reported limits allow.
+    - `outage`: how long a run waits for a provider that cannot be reached.
+    - `concurrency`: calls at once. None: as many as a local server proves to serve, up to CONCURRENCY; for a cloud,
+      CONCURRENCY at first and then as many as its reported limits allow.
     """
 
     access: Mapping[str, Access] = field(default_factory=dict)

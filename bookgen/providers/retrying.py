@@ -43,8 +43,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RetryRules:
-    """When to retry, in seconds. `patience`: how long a call waits for a busy or absent provider; `outage`: how long a
-    run's call does. If `outage` is 0, each failure of an absent provider costs a try."""
+    """When to retry, in seconds. `patience`: how long a call waits for a busy or absent provider; `outage`: the same
+    for calls of a run. If `outage` is 0, each failure of an absent provider costs a try."""
 
     tries: int = 4
     first_delay: float = 2
@@ -91,7 +91,7 @@ class RetryingModel(TextModel):
         waits: bool = True,
         follows: bool = False,
     ) -> None:
-        """`waits`: whether to wait until an outage ends; False if a fallback follows. `follows`: whether to make as
+        """`waits`: whether to wait until an outage ends; not if there is a fallback. `follows`: whether to make as
         many concurrent calls as the provider's reported limits allow."""
         self._provider, self._pacing = provider, pacing
         self._breaker, self._rules = breaker or CircuitBreaker(), rules or RetryRules()
@@ -156,7 +156,7 @@ class RetryingModel(TextModel):
             raise
         except DoesNotFit as wide:
             raise PromptTooLong(
-                f"The model's context window holds about {wide.window:,} tokens, which is too few for this. A whole "
+                f"The model's context window holds about {wide.window:,} tokens, too few for this request. A whole "
                 "book needs 32,000.",
                 wide.window,
                 stage=request.stage,
@@ -220,7 +220,7 @@ class RetryingModel(TextModel):
     ) -> TextReply | None:
         """Try once. Return None if the provider became busy or absent while the call waited for its turn.
 
-        `waits_for`: the wait that is shown during the try. `lockout`: to wait for first, without a time limit.
+        `waits_for`: the wait that is shown during the try. `lockout`: what to wait for first, without a time limit.
         """
         async with AsyncExitStack() as held:
             if lockout:
@@ -274,7 +274,7 @@ class RetryingModel(TextModel):
         return reply
 
     def _hear_of(self, failed: CallFailed) -> bool:
-        """Record what a failure says about the provider. Return whether it was already refusing this server."""
+        """Record what a failure says about the provider. Return whether the provider already refused all calls."""
         if failed.failure is FailureKind.AWAY:
             self._breaker.failed()
             self._counts.breaker(open=not self._breaker.closed)
@@ -366,7 +366,7 @@ def _now() -> datetime:
 
 
 class _Failed(Exception):
-    """A failed try. `is_known`: the provider was already refusing this server, which has been logged."""
+    """A failed try. `is_known`: the provider already refused all calls before, which has been logged."""
 
     def __init__(self, call: CallFailed, *, costs_a_try: bool, is_known: bool) -> None:
         super().__init__(str(call))

@@ -38,14 +38,14 @@ from bookgen.words import tokens
 
 log = structlog.get_logger(__name__)
 
-BRIEF_HEADER = "TEST_BRIEF_HEADER"  # with the name of a header for the model server of the tests
+BRIEF_HEADER = "TEST_BRIEF_HEADER"  # the variable with the name of a header that the model server of the tests reads
 CLOUDS = (
     *("openai.com", "anthropic.com", "azure.com", "googleapis.com", "amazonaws.com", "openrouter.ai", "mistral.ai"),
     *("groq.com", "deepseek.com", "together.xyz", "fireworks.ai", "cerebras.ai", "x.ai"),
 )
-KEPT_SECONDS = 15.0  # for an idle connection
+KEPT_SECONDS = 15.0  # that an idle connection stays open
 MIN_SECRET_CHARACTERS = 8  # a shorter key, such as `local` or `none`, is a placeholder for one's own server
-MIN_KEPT_CHARACTERS = 600  # of prose: a longer text is used although a bound ended the call
+MIN_KEPT_CHARACTERS = 600  # of prose: a longer text is used although a deadline ended the call
 CHARACTERS_PER_TOKEN = 4  # for servers that report no usage
 MAX_WEIGHT = 1.5  # tokens of a cloud's model in one estimated token
 MIN_EXTRA_TOKENS, MAX_EXTRA_TOKENS = 8_000, 32_000  # for a model that thinks
@@ -58,7 +58,7 @@ _REFUSES = re.compile(
     r"(?:kind of |requested |explicit )?(?:th(?:is|at)\W|request|content|chapter|passage|scene|story|material))",
     re.IGNORECASE,
 )
-_ANSWERS_TO_PEOPLE = ("support",)
+_ANSWERS_TO_PEOPLE = ("support",)  # stages in which "I can't help with that" may be the answer
 
 
 class SdkProvider(Provider):
@@ -72,7 +72,7 @@ class SdkProvider(Provider):
     ) -> None:
         self._model, self._access = model, access or Access()
         self._deadlines, self._connections = deadlines, connections
-        self._bounds: list[float] = []  # of the calls in flight, in seconds
+        self._bounds: list[float] = []  # time limits of the calls in flight, in seconds
         self._last_bound = (deadlines or Deadlines()).total
         self._speed = Speed(Deadlines(), own=self.is_own_server)
         self._window = ContextWindow(own=self.is_own_server)
@@ -183,7 +183,7 @@ class SdkProvider(Provider):
 
     @property
     def is_own_server(self) -> bool:
-        """Whether it is not a known cloud. Its speed and how many calls it serves at once have to be measured."""
+        """Whether the server is no known cloud. Then its speed and how many calls it serves at once are measured."""
         host = urlsplit(self._access.url).hostname or ""
         return bool(host) and not any(host == cloud or host.endswith(f".{cloud}") for cloud in CLOUDS)
 
@@ -264,12 +264,14 @@ class SdkProvider(Provider):
             return await asyncio.shield(self._opening)
         except Exception as error:
             self._opening = None
-            raise CallFailed("cannot be asked from here", FailureKind.DENIED, detail=repr(error)) from error
+            raise CallFailed(
+                "could not be called: its client did not start", FailureKind.DENIED, detail=repr(error)
+            ) from error
 
     def _reply(self, request: TextRequest, partial: PartialReply, stop: StopReason | None) -> TextReply:
         text = "".join(partial.text)
         if not partial.events:
-            raise no_answer(f"it is {partial.headers.get('content-type', 'of no type')}")
+            raise no_answer(f"its content type is {partial.headers.get('content-type', 'missing')}")
         if stop is None:
             raise CallFailed("broke off in mid-answer", FailureKind.AWAY, cure=Cure.WAIT)
         if stop is StopReason.END and _reads_as_refusal(request, text):
@@ -303,7 +305,7 @@ class SdkProvider(Provider):
         return partial.prompt + self._least(request) <= refused.window
 
     def _learn_window(self, request: TextRequest, partial: PartialReply, stop: StopReason | None) -> None:
-        """Raise DoesNotFit if the server read only a part of the prompt. Ollama drops the rest silently."""
+        """Learn from a reply. Raise DoesNotFit if only part of the prompt was read: Ollama drops the rest silently."""
         if (cut := self._window.answered(partial.prompt, partial.usage, partial.asked, stop)) is not None:
             log.warning(
                 "prompt_was_cut",
@@ -318,7 +320,7 @@ class SdkProvider(Provider):
         usage, guessed = partial.usage, _guessed(request, partial)
         if not usage.calls:
             usage = guessed
-        elif partial.stopped:  # the reported count came with the first word
+        elif partial.stopped:  # the last reported count may have come with the first word
             usage = replace(usage, output_tokens=max(usage.output_tokens, guessed.output_tokens))
         return prices().priced(usage, self.name)
 
@@ -335,7 +337,7 @@ def _is_worth_keeping(request: TextRequest, partial: PartialReply) -> bool:
 
 
 def _reads_as_refusal(request: TextRequest, text: str) -> bool:
-    """Whether the text is a refusal in plain words, which a model may end normally."""
+    """Whether the text is a refusal in plain words, although the model reported a normal end."""
     if request.schema is not None or request.stage in _ANSWERS_TO_PEOPLE or len(text) > MAX_REFUSAL_CHARACTERS:
         return False
     return bool(_REFUSES.match(text.strip()))

@@ -14,7 +14,7 @@ FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 60.0, 3600.0
 
 @dataclass(eq=False, slots=True)
 class Slot:
-    """A call in flight. `beyond`: it is one more than the server has proved to serve at once."""
+    """A call in flight. `beyond`: whether it is one more than the server has proved to serve at once."""
 
     slots: Slots
     beyond: bool
@@ -29,7 +29,10 @@ class Slot:
 
 
 class Slots:
-    """`learns`: starts with one and tries one more whenever a call waits, until it had to wait for another."""
+    """Bounds the calls in flight to `most`. `learns`: to fewer at first, beginning with one.
+
+    Whenever a call waits, one more is then tried, until such an extra call had to wait for another call's reply.
+    """
 
     def __init__(self, most: int, *, learns: bool) -> None:
         self._most, self._shown = most, 0 if learns else most
@@ -46,7 +49,7 @@ class Slots:
         return min(max(self._shown + (not full), 1), max(self._most // self._processes, 1))
 
     def allow(self, calls: int) -> None:
-        """Replace the configured number."""
+        """Replace the configured number of concurrent calls, which all processes share."""
         if calls != self._most:
             self._most = self._shown = calls
             self._freed.set()
@@ -83,7 +86,7 @@ class Slots:
         self._freed.set()
 
     def _had_to_wait(self, slot: Slot) -> bool:
-        """Whether the call spent most of its wait on another reply, and was answered after that one ended.
+        """Whether another reply took up most of the call's wait for its first word, which came after that reply ended.
 
         Two calls with short replies that start together may look like that by chance.
         """

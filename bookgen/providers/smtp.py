@@ -54,7 +54,7 @@ FAULTS: Mapping[type[Exception], MailFault] = {
     aiosmtplib.SMTPServerDisconnected: MailFault.CONNECTION,
     aiosmtplib.SMTPTimeoutError: MailFault.CONNECTION,
     aiosmtplib.SMTPResponseException: MailFault.REFUSED,
-    OSError: MailFault.CONNECTION,  # which TimeoutError is too
+    OSError: MailFault.CONNECTION,  # also TimeoutError, its subclass
 }
 
 

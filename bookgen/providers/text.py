@@ -45,7 +45,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn. `cache` marks the end of a prefix, as in Block; a request has at most four of them in all."""
+    """One turn of the conversation. `cache` marks the end of a prefix, as in Block. The last four marks count."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -53,7 +53,7 @@ class Message:
 
 
 class CallBudget(Protocol):
-    """What calls may cost. `call_id` identifies a call in the ledger."""
+    """What calls may cost. `call_id` identifies a call in the ledger of costs."""
 
     async def reserve(self, call_id: UUID, model: str, most: Usage) -> None:
         """Reserve the most that a call of `model` can use, before it is sent. Raises CostCapReached."""
@@ -66,16 +66,16 @@ class CallBudget(Protocol):
 class TextRequest:
     """One model call.
 
-    - `max_tokens` bounds the reply. `least_tokens`: the least that a small context window must leave for it, if that
-      is fewer.
+    - `max_tokens` bounds the reply. `least_tokens`: how much room for the reply a small context window must leave at
+      least; None: all of `max_tokens`.
     - `schema`: a JSON Schema (of an object) that the reply should have, if the provider has such a mode.
-    - `stage` and `chapter_number` identify the call in errors and in the ledger.
+    - `stage` and `chapter_number` identify the call in errors and in the ledger of costs.
     - `brief`: the request as fields. The offline model writes from it; it is never sent to a provider.
     - `account_id`: the account whose calls are paced together.
     - `patience`: how many seconds the caller waits for a busy or absent provider. None: no one waits for the answer,
       so the call waits until an outage ends. `halt` ends the wait.
     - `on_first_word` is called when the reply begins.
-    - `on_bound` is called with the bound of the call in seconds when it is sent, and with None when it has ended.
+    - `on_bound` is called with the time limit in seconds when the call is sent, and with None when it has ended.
     - `budget` reserves the cost of each try.
     """
 
@@ -142,8 +142,10 @@ class CallsHalted(UpstreamAIError):
 
 
 class PromptTooLong(UpstreamAIError):
-    """A request does not fit the model's context window. `window`: the tokens that a request and its reply may have
-    together, as counted by `words.tokens`."""
+    """A request does not fit the model's context window.
+
+    `window`: how many tokens a request and its reply may have together, as counted by `words.tokens`.
+    """
 
     def __init__(
         self, message: str, window: int, *, stage: str, chapter_number: int | None, spent: tuple[Spent, ...] = ()
@@ -154,11 +156,11 @@ class PromptTooLong(UpstreamAIError):
 
 @dataclass(frozen=True, slots=True)
 class TextReply:
-    """The reply to a request. `model`: the name of the model that answered (it may be the fallback), as in the price
-    table and the ledger.
+    """The reply to a request.
 
-    `usage`: that of the call that answered; `also`: that of the failed calls before it. `json_mode`: the way in which
-    the server was asked for JSON, if it may not support all of them.
+    `model`: the name of the model that answered (it may be the fallback), as in the price table and the ledger.
+    `usage`: what the call that answered used. `also`: the failed calls before that one. `json_mode`: the way in which
+    the server was asked for JSON, for servers that may not support all ways; otherwise empty.
     """
 
     text: str
@@ -201,7 +203,7 @@ class ModelBase(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name in settings, the ledger and the price table. It ends in THE_ONLY_ONE until the server tells it."""
+        """The name in settings and the price table. It ends in THE_ONLY_ONE until the server reports the name."""
 
     @property
     def shown_speed(self) -> ShownSpeed | None:

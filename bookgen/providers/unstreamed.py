@@ -10,7 +10,7 @@ from bookgen.providers.reading import StreamedReply
 
 
 async def whole_reply(streamed: StreamedReply) -> dict[str, Any] | None:
-    """Return the reply; None if it is a stream of events."""
+    """Return the reply if it is one JSON object; None if it is a stream of events. Raises CallFailed for other JSON."""
     if "json" not in streamed.headers.get("content-type", ""):
         return None
     try:

@@ -11,13 +11,13 @@ from bookgen.providers.text import StopReason
 
 SECONDS_UNTIL_FORGOTTEN = 3600.0  # the model may be reloaded with another window
 SMALLEST, LARGEST = 256, 10_000_000  # tokens; a reported size outside of these is not a window
-UNTOLD = 0.6  # of the size that did not fit, if the server does not report the window
+UNTOLD = 0.6  # the assumed window, as a part of the size that did not fit, if the server does not report it
 AROUND = 32  # tokens that a chat template adds to a prompt
 ROUND = 256  # windows are multiples of it; a server that cuts a prompt mostly reads a multiple of 1,024 tokens
 READ_AT_ONCE = 1_024
 MISCOUNTED = 2  # tokens by which a server's count of a full window may differ from its size
 MIN_COMPARED_TOKENS = 200  # a shorter prompt is not compared with the estimate
-LIGHTEST, HEAVIEST = 1.0, 4.0
+LIGHTEST, HEAVIEST = 1.0, 4.0  # tokens of a model in one estimated token
 CUT, CERTAINLY_CUT = 0.75, 0.3  # of the estimate: a server that counts fewer tokens has not read the whole prompt
 
 _TOLD = re.compile(
@@ -32,8 +32,9 @@ _PROMPT_TOLD = re.compile(
 
 
 class DoesNotFit(Exception):
-    """A prompt and its reply do not fit `window` tokens, as counted by `words.tokens`. `usage`: that of the call that
-    failed.
+    """A prompt and its reply do not fit `window` tokens, as counted by `words.tokens`.
+
+    `usage`: what the failed call used.
     """
 
     def __init__(self, window: int, usage: Usage | None = None) -> None:
@@ -42,7 +43,9 @@ class DoesNotFit(Exception):
 
 
 class ContextWindow:
-    """Unknown until a server rejects a prompt, reads only a part of it, or ends a reply at the end of the window.
+    """The size of a context window.
+
+    It is unknown until a server rejects a prompt, reads only a part of it, or ends a reply at the end of the window.
 
     `own`: a local server; the token counts of clouds say nothing about the window.
     """
@@ -51,7 +54,7 @@ class ContextWindow:
         self._clock, self._own = clock, own
         self._size: int | None = None  # in the model's own tokens
         self._until = 0.0
-        self._weight = LIGHTEST  # of an estimated token, in the model's own
+        self._weight = LIGHTEST  # the model's own tokens in one estimated token
         self._held, self._held_until = 0, 0.0  # the most tokens that a prompt and its reply had together
 
     @property
@@ -62,7 +65,7 @@ class ContextWindow:
 
     @property
     def estimated(self) -> int | None:
-        """The window in estimated tokens."""
+        """The window in estimated tokens, as `words.tokens` counts; None if it is unknown."""
         return None if self.size is None else int((self.size - AROUND) / self._weight)
 
     def room(self, prompt: int) -> int | None:
@@ -75,7 +78,10 @@ class ContextWindow:
             raise DoesNotFit(self.estimated)
 
     def refused(self, words: str, prompt: int, reply: int) -> DoesNotFit:
-        """Learn from the error of a server that rejected a prompt and a reply of these estimated tokens."""
+        """Learn from `words`, the error of a server that rejected a prompt and a reply of these estimated tokens.
+
+        Return the exception to raise.
+        """
         told = _number(_TOLD, words)
         if (counted := _number(_PROMPT_TOLD, words)) and prompt >= MIN_COMPARED_TOKENS:
             self._weigh(counted / prompt)
@@ -87,8 +93,10 @@ class ContextWindow:
         return DoesNotFit(self.estimated or told)
 
     def answered(self, prompt: int, told: Usage, asked: int, stop: StopReason | None) -> DoesNotFit | None:
-        """Learn from a reply to a prompt of these estimated tokens, which could have `asked` tokens of the model.
-        Return a DoesNotFit if only a part of the prompt was read."""
+        """Learn from the reply to a prompt of these estimated tokens. The reply could have `asked` tokens of the model.
+
+        `told`: the usage that the server reported. Return a DoesNotFit if it read only a part of the prompt; else None.
+        """
         read = told.input_tokens + told.cache_write_tokens + told.cache_read_tokens
         if not self._own or not told.calls or prompt < MIN_COMPARED_TOKENS or not read:
             return None

@@ -23,9 +23,13 @@ REFUSALS = [
     (
         "anthropic",
         fault("status", status=400, message=BALANCE, chapter_number=2, times=FOREVER),
-        "credit with it is spent",
+        "no credit left",
     ),
-    ("responses", fault("status", status=429, code="insufficient_quota", chapter_number=2, times=FOREVER), "is spent"),
+    (
+        "responses",
+        fault("status", status=429, code="insufficient_quota", chapter_number=2, times=FOREVER),
+        "no credit left",
+    ),
 ]
 
 

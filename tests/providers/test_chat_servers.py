@@ -307,7 +307,7 @@ async def test_an_unreachable_address_is_reported_with_the_reason() -> None:
         await provider.attempt(chapter_request())
 
     assert refused.value.detail == "localhost:1: Connection refused"
-    assert refused.value.to_do == "Is it running, and is OPENAI_BASE_URL its address?"
+    assert refused.value.to_do == "Is the server running, and is OPENAI_BASE_URL its address?"
     await provider.close()
 
 

@@ -25,7 +25,7 @@ FOREVER = 10**9
 OUTAGE = 3_600.0  # seconds that a run waits for an unreachable model
 ANTHROPIC, CHAT, RESPONSES = "anthropic:claude-sonnet-5-5", "openai:local", "openai:gpt-6.1-terra"
 BALANCE = "Your credit balance is too low to access the Anthropic API."
-KEY, CREDIT = "does not accept this server's key", "says that this server's credit with it is spent"
+KEY, CREDIT = "does not accept this server's key", "says that this server has no credit left"
 REFUSALS = [
     (ANTHROPIC, fault("status", status=401, times=FOREVER), KEY),
     (ANTHROPIC, fault("status", status=400, message=BALANCE, times=FOREVER), CREDIT),

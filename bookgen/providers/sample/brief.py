@@ -67,7 +67,7 @@ class Brief:
         return [name for name in self.fields.get("people", ()) if name.strip()]
 
     def book_rng(self, purpose: str) -> random.Random:
-        """The same for every call about the book."""
+        """A random generator, the same for every call about the book."""
         return _rng(purpose, self.title, self.text("genre"))
 
     def call_rng(self) -> random.Random:

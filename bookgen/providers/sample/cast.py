@@ -11,7 +11,7 @@ from bookgen import person_names
 from bookgen.providers.sample.brief import Brief
 from bookgen.providers.sample.phrases import language_of
 
-INVENTED = 5  # people
+INVENTED = 5  # people, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def _shuffled(values: list[str], rng: Random) -> tuple[str, ...]:
 
 
 def invented(language: str, rng: Random) -> tuple[str, ...]:
-    """People with a given name and a surname; no two share one."""
+    """Up to INVENTED people with a given name and a surname; no two share either name."""
     drawn = person_names.deal(language, rng.getrandbits(32), INVENTED // 2 + 1)
     given = _shuffled([*drawn.women, *drawn.men], rng)
     return tuple(f"{name} {surname}" for name, surname in zip(given, drawn.surnames, strict=False))[:INVENTED]

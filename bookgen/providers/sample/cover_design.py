@@ -7,7 +7,7 @@ from typing import Any
 
 from bookgen.providers.sample.brief import Brief
 
-# Word beginnings in the languages of the sample stories. Between two motifs with as many mentions, the first is taken.
+# Word beginnings in the languages of the sample stories. Of motifs that are mentioned equally often, the first is used.
 _MOTIFS = {
     "scales": r"weigh|scales?\b|waage|wiege|balance|bascule|pes[ao]|b[áa]scula|balanza",
     "lighthouse": r"lighthouse|leuchtt[uü]rm|phare|faro\b",
@@ -40,7 +40,7 @@ _NONFICTION = (("swiss", "tiles", "contours"), ("paper", "mist", "mustard"), "cl
 
 
 def design(brief: Brief) -> dict[str, Any]:
-    """The families and palettes, the best first, the motif and the mood."""
+    """The fields of a CoverIdea: families and palettes, the best first, a motif (maybe empty) and a mood."""
     families, palettes, mood = _NONFICTION if brief.nonfiction else _BY_PALETTE[brief.palette]
     motif = _motif(f"{brief.title}\n{brief.text('portrait')}".casefold())
     if motif:

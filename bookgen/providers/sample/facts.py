@@ -1,4 +1,4 @@
-"""The facts of a sample chapter: what the bible says about the people whom the chapter names."""
+"""The facts of a sample chapter: what the bible (the notes on the book) says of the people whom the chapter names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MIN_QUOTE_CHARACTERS, MAX_QUOTE_CHARACTERS, MAX_VALUE_CHARACTERS = 8, 120, 200
 
 
 def facts(request: TextRequest, people: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """A fact for each person that the chapter names, with the first passage that does."""
+    """A fact for each of `people` that the chapter names. It quotes the first sentence that names the person."""
     passages = [match[0].strip()[:MAX_QUOTE_CHARACTERS] for match in _SENTENCE.finditer(_chapter(request))]
     found = []
     for person in people:
@@ -28,7 +28,7 @@ def facts(request: TextRequest, people: Iterable[Mapping[str, Any]]) -> list[dic
 
 
 def _chapter(request: TextRequest) -> str:
-    """The text that a digest request is about: in its conversation, between its tags, or among the chapters in view."""
+    """The chapter of which a digest is requested: the replies in the conversation, or the text in <chapter> tags."""
     said = [message.text for message in request.messages if message.role == "assistant"]
     if said:
         return "\n\n".join(said)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 _SLOT = re.compile(r"\{([^{}]*)\}")
 _FIRST_LETTER = re.compile(r"[^\W\d_]")
-_DEEPEST = 6
+_DEEPEST = 6  # rounds of filling, since a phrase may have slots of its own
 
 
 class Grammar:
@@ -29,7 +29,10 @@ class Grammar:
         self._picked = []
 
     def sentence(self, role: str, templates: Sequence[str], words: Mapping[str, str]) -> str:
-        """One of `templates`, filled, starting with a capital letter."""
+        """One of `templates`, filled and starting with a capital letter. `role`: the name of this list of templates.
+
+        `words`: the values of slots that are not lists.
+        """
         text = self._pick(f"template {role}", templates)
         for _ in range(_DEEPEST):
             filled = _SLOT.sub(lambda slot: self._value(slot[1], words), text)

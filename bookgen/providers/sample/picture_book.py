@@ -1,4 +1,4 @@
-"""Sample picture books: a walk from home and back, with a place and an event per spread, in words for the age."""
+"""Sample picture books: a walk from home and back, with a place and an event per spread (two facing pages)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from bookgen.providers.sample.brief import Brief
 from bookgen.providers.sample.phrases import language_of
 from bookgen.words import count_words
 
-# In the order of the phrase lists; the painter reads English.
+# In the order of the phrase lists, but in English, because pictures are painted from these words.
 PLACES = ("meadow", "forest", "river", "garden", "beach", "town", "mountains", "snow")
 EVENTS = ("a balloon, walking", "a kite, running", "a ball, jumping", "a butterfly, walking", "a rainbow, waving",
           "walking", "jumping", "waving hello", "looking and searching")  # fmt: skip
 HOURS = ("in the morning", "by day", "by day", "in the evening")
-FRAME = 4  # spreads that are no station of the walk: the first two and the last two
-SLACK = 1.2  # times the words asked for
+FRAME = 4  # spreads without a stop of the walk: the first two and the last two
+SLACK = 1.2  # times the requested number of words, at most
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """A spread: its title, what happens, its sentences, and its picture as a prompt and in words."""
+class _SpreadContent:
+    """A spread: its title, what happens, its sentences, the prompt for its picture, and the picture's alt text."""
 
     title: str
     summary: str
@@ -32,7 +32,7 @@ class _Told:
 
 
 def plan(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
-    """The reply to the request for a plan."""
+    """The reply to a request for the plan of a picture book: its bible, and its spreads as chapters."""
     lists, cast = bank["picture_book"], _cast(brief, bank)
     hero, friend = (name for name, _ in cast[:2])
     words = {"hero": hero, "friend": friend, "title": brief.title}
@@ -54,7 +54,7 @@ def plan(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def spread(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
-    """The reply to the request for a spread."""
+    """The reply to a request for a spread: its text, the prompt for its picture, and the picture's alt text."""
     number = brief.number("chapter_number", 1)
     told = _spread(brief, bank, number, brief.number("spreads", number))
     lines: list[str] = []
@@ -68,7 +68,7 @@ def spread(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
     return {"text": "\n".join(lines), "picture": told.picture, "alt": told.alt}
 
 
-def _spread(brief: Brief, bank: Mapping[str, Any], number: int, count: int) -> _Told:
+def _spread(brief: Brief, bank: Mapping[str, Any], number: int, count: int) -> _SpreadContent:
     lists, cast = bank["picture_book"], _cast(brief, bank)
     hero, friend = (name for name, _ in cast[:2])
     words = {"hero": hero, "friend": friend}
@@ -94,9 +94,9 @@ def _spread(brief: Brief, bank: Mapping[str, Any], number: int, count: int) -> _
     return _filled(happens["title"], sentences, picture, lists["alt"], words)
 
 
-def _filled(title: str, sentences: Sequence[str], picture: str, alt: str, words: Mapping[str, str]) -> _Told:
+def _filled(title: str, sentences: Sequence[str], picture: str, alt: str, words: Mapping[str, str]) -> _SpreadContent:
     said = [_capital(each.format(**words)) for each in sentences]
-    return _Told(title.format(**words), " ".join(said[:2]), said, picture, alt.format(**words))
+    return _SpreadContent(title.format(**words), " ".join(said[:2]), said, picture, alt.format(**words))
 
 
 def _capital(text: str) -> str:
@@ -104,7 +104,7 @@ def _capital(text: str) -> str:
 
 
 def _cast(brief: Brief, bank: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The owner's characters, the hero first. There are always at least two."""
+    """The names and looks of the owner's characters, the hero first, with invented ones if there are fewer than two."""
     given = brief.fields.get("characters", ())
     named = [(each.get("name", "").strip(), each.get("description", "").strip()) for each in given]
     spare = _invented(brief, bank["picture_book"]["figures"])
@@ -116,7 +116,7 @@ def _cast(brief: Brief, bank: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _invented(brief: Brief, figures: Sequence[str]) -> list[tuple[str, str]]:
-    """Characters with short names. A look that begins with "she:" or "he:" belongs to a girl or a boy."""
+    """The short names and the looks of characters. A figure that begins with "she:" or "he:" is a girl or a boy."""
     drawn = person_names.deal(
         language_of(brief.text("language", "en")), brief.book_rng("names").getrandbits(32), len(figures)
     )
@@ -131,5 +131,5 @@ def _invented(brief: Brief, figures: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _look_of(name: str, otherwise: str) -> str:
-    """A name such as "Mia the mouse" is its own description."""
+    """The look of a character: a name such as "Mia the mouse" describes itself; any other looks like `otherwise`."""
     return name if " " in name else otherwise

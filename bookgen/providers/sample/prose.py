@@ -1,7 +1,8 @@
 """Sample prose of a requested length: scenes with people, places, dialogue and a turn, or sections with cases and
 exercises.
 
-The hash of a sentence decides which part of the book may use it, so that independent calls do not write the same ones.
+The hash of a sentence decides which part of the book may use it, so that independent calls do not write the same
+sentences.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ SCENE_WORDS = 480
 CLOSING_WORDS = 24
 CARD_WORDS = 90  # a list of three lines is added whole, so only where there is room
 TRIES = 300
-MAX_OWNERS = 60  # parts that share out all sentences; in a longer book some parts share
+MAX_OWNERS = 60  # into so many groups the sentences are divided; if a book has more parts, some share a group
 MAX_SILENT_PARAGRAPHS = 20  # paragraphs in a row for which no sentence was left
-MIN_OWNED_WORDS = 4  # a shorter sentence may well come twice
+MIN_OWNED_WORDS = 4  # a shorter sentence may be used twice
 _SENTENCE = re.compile(r"(?<=[.!?])[”’»“]?\s+|(?<=[.!?][”’»“])\s+|\n+")
 _WORD = re.compile(r"\w+")
 
@@ -111,7 +112,10 @@ class _Teller(ABC):
         return self.fresh(lambda: self.filled(role, **words), owned=role not in self.UNIQUE)
 
     def fresh(self, make: Callable[[], str], *, owned: bool = True) -> str:
-        """The first of many generated sentences that this part may use and has not used; empty if there is none."""
+        """The first of many sentences from `make` that this part may use and has not used; empty if there is none.
+
+        `owned`: whether other parts may not use it.
+        """
         for _ in range(TRIES):
             self.grammar.begin()
             text = make()
@@ -167,12 +171,15 @@ class _Storyteller(_Teller):
             "thing2": self.rng.choice([other for other in cast.things if other != thing]),
         }
 
-    def mentioned(self, known: Sequence[str], summary: str, last: str) -> str:
-        """What the summary names, in the first scene; in the last scene everything not named yet."""
+    def mentioned(self, known: Sequence[str], summary: str, slot: str) -> str:
+        """In the first scene, one of `known` that the summary names, if any; otherwise any but that of the last scene.
+
+        `slot`: the slot of templates, `place` or `thing`, that gets it.
+        """
         named = [one for one in known if one in summary]
-        if last not in self.words and named:
+        if slot not in self.words and named:
             return named[0]
-        return self.rng.choice([one for one in known if one != self.words.get(last)])
+        return self.rng.choice([one for one in known if one != self.words.get(slot)])
 
     def scene(self, *, first: bool) -> Iterator[Iterator[str]]:
         yield self.run("open", "detail_s", self.rng.choice(("thought", "action")))

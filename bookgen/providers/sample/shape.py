@@ -7,7 +7,10 @@ from typing import Any
 
 
 def shaped(schema: Mapping[str, Any], known: Any, name: str = "") -> Any:
-    """The values of `known` that fit a schema of objects, lists and texts, with minimal values for the rest."""
+    """The values of `known` that fit a schema of objects, lists and texts, with minimal values for the rest.
+
+    `name`: the name of the property, which is its text if its value is missing.
+    """
     if "enum" in schema:
         return known if known in schema["enum"] else schema["enum"][0]
     match schema["type"]:

@@ -20,10 +20,16 @@ FOLDER = Path(__file__).parent / "stories"
 SCENE_BREAK = "***"
 MAX_CHAPTERS = 40
 MIN_CHAPTER_WORDS = 350
-MIN_WORDS = 2_000  # of a book that is told a story, or its beginning
+MIN_WORDS = 2_000  # a shorter book gets no story
 LENGTH_TOLERANCE = 0.2  # of the story's length
-MAX_UNEVENNESS = 0.1  # of a chapter's length: how far the story's own chapters may be from equal lengths
-CUT_PENALTIES = (0.0, 0.02, 0.07)  # by Start, in chapter lengths: how far a better place may be away
+MAX_UNEVENNESS = (
+    0.1  # of a chapter's length: by how much the story's own chapters, if used, may differ from equal lengths
+)
+CUT_PENALTIES = (
+    0.0,
+    0.02,
+    0.07,
+)  # for each Start, in chapter lengths: how much farther a better place for a cut may be
 MAX_SUMMARY_CHARACTERS = 1_200
 _NUMERALS = ("", "", " II", " III", " IV", " V", " VI", " VII", " VIII", " IX", " X")
 _SENTENCE_END = re.compile(r"[.!?…][\"”’»“*_)]*$")
@@ -66,7 +72,7 @@ class StoryParagraph:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """`outline`: the title and summary of each of its own chapters."""
+    """A sample story. `outline`: the title and the summary of each chapter, as the story itself is divided."""
 
     bible: Mapping[str, Any]
     outline: tuple[tuple[str, str], ...]
@@ -80,7 +86,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class StoryChapter:
-    """A chapter of the story as divided for a book. `digest` has the fields of a digest; its threads are texts."""
+    """A chapter of the story as divided for a book. `digest`: its summary, facts, and opened and closed threads."""
 
     title: str
     summary: str
@@ -100,7 +106,7 @@ def joined(paragraphs: Sequence[StoryParagraph]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """A story, or its beginning, as one book has it."""
+    """A story, or its beginning, divided into the chapters of a book. `is_whole`: whether it is the whole story."""
 
     story: Story
     chapters: tuple[StoryChapter, ...]
@@ -109,7 +115,7 @@ class Telling:
 
 @cache
 def load(language: str) -> Story | None:
-    """The story in the language of a primary subtag, or None."""
+    """The story in a language such as `en`; None if there is none."""
     folder = FOLDER / language
     if not language.isalpha() or not (folder / "story.toml").is_file():
         return None
@@ -139,7 +145,7 @@ def _paragraphs(text: str, chapter: int, first_scene: int) -> Iterator[StoryPara
 
 
 def telling_for(brief: Brief) -> Telling | None:
-    """How much of the story in its language a book gets; None if it gets none.
+    """The story, or its beginning, that the book of `brief` gets in its language; None if it gets none.
 
     A book gets a story if it is prose fiction or its genre does not say. A book about as long as the story gets all of
     it; a shorter one gets its first scenes.
@@ -202,8 +208,9 @@ def _starts(paragraphs: Sequence[StoryParagraph], count: int) -> list[int]:
 
 
 def _titles(story: Story, pieces: Sequence[Sequence[StoryParagraph]]) -> list[str]:
-    """A different title for each piece: that of the chapter or scene at its start, otherwise of the first scene that
-    starts in it.
+    """A different title for each piece.
+
+    It is that of the chapter or scene with which the piece begins; otherwise that of the first scene that starts in it.
     """
     used: Counter[str] = Counter()
     titles = []
