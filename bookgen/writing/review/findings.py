@@ -115,7 +115,7 @@ def with_findings(review: BookReview, more: Sequence[EditorFinding]) -> BookRevi
 
 
 def max_kept(contents: Iterable[str]) -> int:
-    """How many findings are kept at most for a book with these chapter texts."""
+    """The largest number of findings to keep for a book with these chapter texts."""
     words = sum(map(measure, contents))
     return min(MIN_KEPT + int(words / WORDS_PER_FINDING), MAX_KEPT)
 
@@ -162,7 +162,7 @@ def _place(passage: QuotedPassage, contents: Mapping[int, str], after: int = 0) 
 
 
 def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: Mapping[int, str]) -> list[TextSpan]:
-    """The places of the other passages of a finding. Words that are quoted twice mean two successive occurrences."""
+    """The places of the other passages of a finding. If words are quoted twice, two occurrences are meant."""
     found: list[TextSpan] = []
     for passage in passages:
         other = _place(passage, contents)
@@ -174,7 +174,7 @@ def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: 
 
 
 def _replacement(proposed: str, place: TextSpan, content: str) -> str | None:
-    """The replacement, if it may replace the quote. It may not if the quote occurs again later in the chapter."""
+    """The proposed text if it may replace the quote; None if not, for example if the quote occurs again later."""
     quote = content[place.start : place.end]
     if not proposed or proposed == quote or len(proposed) > MAX_REPLACEMENT_CHARACTERS:
         return None
