@@ -1,4 +1,4 @@
-"""The design of a cover that is drawn here: the model chooses it from what `render.cover` can draw."""
+"""The design of a cover that the service draws itself: a text model chooses it from what `render.cover` can draw."""
 
 from __future__ import annotations
 
