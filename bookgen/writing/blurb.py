@@ -25,7 +25,7 @@ MIN_PICTURE_BOOK_WORDS, MAX_PICTURE_BOOK_WORDS = 40, 80  # for a book of only a 
 MAX_CHAPTERS_TOKENS = 24_000  # of the book's text or its summaries
 MAX_OPENING_TOKENS = 2_500  # of the first chapter, if the others are summarised
 MAX_REPLY_TOKENS = 2_000
-PATIENCE_SECONDS = 60.0  # with a busy or unreachable provider, because the files of a production wait for the blurb
+PATIENCE_SECONDS = 60.0  # to wait for a busy or absent provider: the files of a production wait for the blurb
 
 BLURB = """\
 You write the blurb of a finished book: the text on its back cover and in shops, for people who have not read it.

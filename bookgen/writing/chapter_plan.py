@@ -177,7 +177,7 @@ def told(plan: Mapping[str, Any]) -> str:
 
 
 def unpaid(plans: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[int, str]]:
-    """What these plans set up and no later plan pays off, each with its chapter's number. `plans`: in book order."""
+    """What the plans set up and no later plan pays off: chapter number and text. `plans`: number and plan, in order."""
     left: list[tuple[int, str]] = []
     for number, plan in plans:
         paid = [_words(each) for each in plan.get("pays_off", ())]

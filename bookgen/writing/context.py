@@ -2,8 +2,8 @@
 
 First the rules for writing and the book (the same for the whole book), then one block for each earlier chapter
 (append-only): its text, or its digest (summary and facts) if the text does not fit. Then, in the user's turn, what
-changes with every chapter. Nothing depends on the
-clock or on the order of a mapping, and only the user's turn depends on the chapter being written.
+changes with every chapter. Nothing depends on the clock or on the order of a mapping, and only the user's turn depends
+on the chapter being written.
 """
 
 from __future__ import annotations

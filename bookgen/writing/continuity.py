@@ -30,7 +30,7 @@ MAX_CHAPTER_TOKENS = 18_000  # of a chapter, in the request for its digest
 MAX_TOKENS = 3_000
 MAX_SUMMED_UP_TOKENS = 64_000  # of earlier chapters that get digests before one chapter; the nearest always does
 TOKENS_A_DIGEST = 2_000  # of the request and the digest, without the chapter's text
-TOKENS_A_THREAD = 400  # a prompt has one thread for each 400 tokens of its context window
+TOKENS_A_THREAD = 400  # a prompt has at most one thread for each 400 tokens of its context window
 
 READER = """\
 You keep track of the continuity of a book. You read one finished chapter and note, in {language}, what the writer of \
@@ -110,7 +110,7 @@ async def digests_before(
 
 
 def _nearest(chapters: Sequence[Chapter]) -> set[int]:
-    """The numbers of the last of these chapters, as many as get digests now. A pasted book has no digests at all."""
+    """The numbers of the chapters that get digests now: the last ones, since a pasted book may need too many."""
     chosen: set[int] = set()
     left = MAX_SUMMED_UP_TOKENS
     for chapter in reversed(chapters):

@@ -25,7 +25,7 @@ def marked(turns: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def within(turns: Sequence[Message], most: int) -> tuple[Message, ...]:
-    """The turns, shortened to about `most` tokens: the oldest stretches first; the end of the last one stays.
+    """The turns, shortened to about `most` tokens: the oldest replies first. Of the last reply, the end is kept.
 
     The first turn holds the chapter's task and is never shortened.
     """

@@ -18,7 +18,7 @@ from bookgen.writing.window import WINDOW, fitted
 
 STAGE = "design"
 MAX_REPLY_TOKENS = 1_000
-PATIENCE_SECONDS = 30.0  # with a busy or unreachable provider; without an idea the cover can be drawn at once
+PATIENCE_SECONDS = 30.0  # to wait for a busy or unreachable provider; without an idea the cover can be drawn at once
 MAX_CHOICES = 3  # of families and palettes
 
 DESIGN = """\

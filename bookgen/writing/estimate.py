@@ -133,7 +133,7 @@ def _pictures(spreads: int, tokens_each: int) -> Usage:
 
 
 def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
-    """The price of several similar calls. It is computed for one call, since a price may depend on a call's size."""
+    """The price of several similar calls, or None. Computed from one call, as a price may depend on a call's size."""
     calls = max(usage.calls, 1)
 
     def mean(total: int) -> int:
@@ -241,7 +241,7 @@ def _seconds(model_name: str, usage: Usage, speed: ShownSpeed | None = None) -> 
 
 
 def seconds_of_words(model_name: str, speed: ShownSpeed | None, content_language: str, words: int, calls: int) -> int:
-    """The seconds that a model needs to write `words` words of the language in `calls` calls."""
+    """The seconds that a model needs to write `words` words in `calls` calls. If `speed` is None, at a usual speed."""
     written = language(content_language).usual_tokens(max(words, 1))
     waits = calls * speed.seconds_to_first_word if speed else 0.0
     return round(waits) + _seconds(model_name, Usage(calls=calls, output_tokens=written), speed)

@@ -77,8 +77,8 @@ class Finding:
 class TextChange:
     """A passage of the model's text that the service changed.
 
-    `after` is empty if the passage was removed. `follows` is the end of the text in front of the passage, empty at the
-    beginning of the chapter.
+    `before` is the passage as the model wrote it; `after` is empty if it was removed. `follows` is the end of the text
+    in front of the passage, empty at the beginning of the chapter.
     """
 
     kind: str

@@ -26,7 +26,8 @@ SECONDS = 180.0
 def is_noted_later(draft: WorkingDraft, content: str) -> bool:
     """Whether the digest of this chapter is made while the next chapter is written.
 
-    So it is if the next chapter is still to be written, with the text `content` in its prompt.
+    That is the case if the next chapter is still to be written and its prompt has room for `content`, this chapter's
+    text.
     """
     following = draft.material.after(draft.chapter.chapter_number)
     if following is None or size(content) > draft.room:
@@ -56,7 +57,7 @@ async def noting(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest]
 
 
 async def note_rest(material: Material, steps: Steps) -> AsyncIterator[Digest]:
-    """Yield new digests of the written chapters without a current digest, at most of the last MAX_NOTED of them.
+    """Yield new digests of the last written chapters that have no current digest, at most MAX_NOTED.
 
     These are the last chapter of a book and chapters that its author has changed. Books without any text by a model,
     books of verse and children's books get no digests. A failed digest is left out. Raises CallsHalted.

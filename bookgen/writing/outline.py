@@ -107,7 +107,7 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
             if not plan.form_shown:
                 raise
             plan.form_shown = False
-    budgets = spread(max(book.target_word_count, book.chapter_count), book.chapter_count)  # none of 0 words
+    budgets = spread(max(book.target_word_count, book.chapter_count), book.chapter_count)  # no budget is 0
     chapters = [
         OutlineChapter(title, text, words, plan.plans.get(number, {}))
         for number, ((title, text), words) in enumerate(zip(plan.chapters, budgets, strict=True), 1)

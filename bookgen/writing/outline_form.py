@@ -85,7 +85,7 @@ class ReplyForm:
         return SHOWN.format(form=self.example())
 
     def asked_in_words(self) -> str:
-        """The same request in words, without an example and plans, for a model that would copy the example."""
+        """Sentences that ask for such a reply without an example or plans, for a model that would copy an example."""
         keys = ", ".join(f'"chapter_{number}"' for number in self.numbers)
         parts = [BIBLE_IN_WORDS] * self.bible + [CHAPTERS_IN_WORDS.format(keys=keys)] * bool(keys)
         return IN_WORDS.format(parts="; ".join(parts))

@@ -1,4 +1,4 @@
-"""Find asterisks that would be printed: marks of emphasis that neither open nor close one."""
+"""Find asterisks that would be printed, since they neither open nor close emphasis."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def _printed(paragraph: str) -> Iterator[str]:
 
 @cache
 def _markdown() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # imported by `app` once it serves
+    from markdown_it import MarkdownIt  # loaded late: `app.serve` imports it after the start
 
     return MarkdownIt("commonmark").disable("text_join")

@@ -37,7 +37,7 @@ DOUBLE_REMOVED = "The chapter has this paragraph twice, word for word. The secon
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a chapter may repeat or be repeated in, mostly as hashes, which are the same in every process.
+    """The sentences and phrases of a chapter as hashes, to find repetitions. Hashes are the same in every process.
 
     `opening` and `ending`: the units (words or characters) at its start and end; `edges`: hashes of its first and last
     sentences, which a later chapter may repeat on purpose.
@@ -167,7 +167,7 @@ def without_doubles(content: str) -> Cleaned:
 
 
 def repeated_paragraphs(content: str) -> list[Flaw]:
-    """The long paragraphs that occur twice, word for word, and that `without_doubles` keeps because they may be meant.
+    """The long paragraphs that occur twice, word for word, and that `without_doubles` keeps as perhaps intended.
 
     Verse and quotations are often repeated, so they are not reported.
     """
@@ -220,7 +220,7 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
     same = 2 * SAME_UNITS if unspaced else SAME_UNITS
     if min(len(one), len(other)) < same:
         return False
-    # Single characters would give units that are too short.
+    # Most texts share single characters, the units of scripts without spaces.
     common = 0 if unspaced else sum((Counter(one) & Counter(other)).values())
     return one[:same] == other[:same] or common >= ALIKE * max(len(one), len(other))
 

@@ -214,7 +214,7 @@ def _decoded(text: str) -> Any:
 
 
 def _mended(text: str) -> Any:
-    import json_repair  # imported by `app` once it serves
+    import json_repair  # loaded late: `app.serve` imports it after the start
 
     try:
         return json_repair.loads(text)

@@ -16,8 +16,8 @@ from bookgen.writing.fence import fenced
 from bookgen.writing.material import Material
 
 HEADING_TOKENS = 40  # around the text of a chapter
-# The share of the room that is freed when the oldest chapters must leave. If they left one at a time, the start of each
-# call would change, and the cache would never be used.
+# The share of the room that stays filled when the oldest chapters no longer fit. If they were left out one at a time,
+# the start of each prompt would change, and the cache would never be used.
 KEPT_SHARE = 0.5
 # Cached tokens cost a tenth to a twentieth of the normal price. If the view is longer than this many times the chapter,
 # it costs more than the chapter itself.

@@ -149,7 +149,7 @@ def by_name(entries: object) -> dict[str, Mapping[str, Any]]:
 
 
 def _change(old: str, new: str) -> tuple[Words, Words] | None:
-    """The words that differ, before and after: all from the first to the last difference. None if either is empty."""
+    """The words that differ, before and after: all from the first to the last difference. None if a side has none."""
     one, other = words_of(old), words_of(new)
     start = next((at for at, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), None)
     if start is None:

@@ -119,7 +119,7 @@ def kind_of(name: str) -> tuple[FactKind | None, FactEvent | None]:
 
 
 def closed_thread(name: str, threads: Sequence[str]) -> str | None:
-    """The thread that a reply names by its number or in words; None if there is no such thread."""
+    """The one of the open `threads` that a reply names by its number or in words; None if there is no such thread."""
     number = name.strip("#. ")
     if number.isdecimal() and 1 <= int(number[:6]) <= len(threads):
         return threads[int(number[:6]) - 1]

@@ -25,7 +25,7 @@ KIND = "bible"
 MAX_AVOIDED_WORDS, MAX_AVOIDED_CHARACTERS = (
     3,
     12,
-)  # of an entry that names a word (in scripts without spaces: characters)
+)  # of an entry that is itself the word to avoid (in scripts without spaces: characters)
 MIN_NAME, MIN_SPELT, MIN_EXPRESSION = 3, 5, 5  # letters
 MAX_FOLLOWING = 2  # words (in scripts without spaces: characters) that make a short expression specific
 EXCERPT_SIDE = 40  # characters before and after the passage

@@ -6,7 +6,7 @@ CERTAIN = 12  # characters: a quotation this long that occurs once, with unchang
 
 
 def find(content: str, quote: str, prefix: str = "", suffix: str = "") -> int | None:
-    """The offset of `quote`, told from equal passages by the text around it; None if absent or if in doubt."""
+    """The offset of `quote`, found by the text around it if there are equal passages; None if absent or in doubt."""
     if not quote:
         return None
     place = _only(content, f"{prefix}{quote}{suffix}")

@@ -11,7 +11,8 @@ FEW = 0.05  # of the usual variant's occurrences; a variant with a larger share 
 def slips(times: Counter[str], usual: str, *, enough: int = ENOUGH, few: float = FEW) -> set[str]:
     """The variants in `times` (counts by variant) that are so rare beside the `usual` variant that they must be slips.
 
-    None of them are if the usual variant occurs less than `enough` times. `few`: the largest share of it that is rare.
+    Empty if the usual variant occurs fewer than `enough` times. A variant is rare up to the share `few` of the usual
+    variant's occurrences.
     """
     if times[usual] < enough:
         return set()

@@ -52,7 +52,7 @@ def _spellings(book: BookText) -> list[str]:
 
 
 def _meant(word: str, known: Sequence[str]) -> str | None:
-    """The known spelling of which the word is a misspelling; None if it is none."""
+    """The known spelling of which the word is a misspelling; None if it is not a misspelling."""
     for letters in (1, 2):
         for name in known:
             if letters <= (2 if len(name) >= LONG else 1) and _is_slip(word, name, letters):

@@ -37,7 +37,7 @@ def placed(suggestions: Sequence[Suggestion], content: str, content_version: int
 
 
 def applied(before: Placement, chosen: Collection[int]) -> Placement:
-    """The text with the chosen suggestions applied, from its end to its beginning.
+    """Apply the suggestions with the ids `chosen`, the last in the text first.
 
     A suggestion that touches an applied one becomes stale, and so does a chosen suggestion that would change more than
     words. A chosen suggestion that would exceed the limit on checked text stays pending.
@@ -90,7 +90,7 @@ def _at(suggestion: Suggestion, start: int, content: str) -> Suggestion:
 
 
 def found_again(correction: Correction, content: str) -> Correction | None:
-    """The correction at the new place of its passage in a changed text; None in case of doubt."""
+    """The correction at the new place of its passage in a changed text; None if it is gone or if in doubt."""
     original = correction.original
     start = anchors.find_again(content, correction.start, original, correction.prefix, correction.suffix)
     if start is None:

@@ -91,7 +91,7 @@ def _shape(block: str) -> bytes:
 
 @cache
 def _markdown() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # imported by `app` once it serves
+    from markdown_it import MarkdownIt  # loaded late: `app.serve` imports it after the start
 
     return MarkdownIt("commonmark").enable("table").disable("code")
 

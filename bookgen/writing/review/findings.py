@@ -40,7 +40,7 @@ class RejectionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
-    """`content[start:end]` of the chapter with this number."""
+    """The place of a passage: `content[start:end]` of the chapter with the number `chapter`."""
 
     chapter: int
     start: int
@@ -220,7 +220,7 @@ def _without_competing_replacements(
 
 
 def as_correction(finding: EditorFinding, content: str) -> Correction:
-    """The finding as a correction for a report. If it has no replacement, it replaces the quote by itself."""
+    """The finding as a correction for a report. Without a replacement, the correction keeps the quote as it is."""
     explanation = " ".join(filter(None, (finding.why, finding.remedy)))
     reason = Reason(SUGGESTION_TYPES[finding.kind], finding.severity, explanation, SOURCE)
     replacement = finding.quote if finding.replacement is None else finding.replacement
