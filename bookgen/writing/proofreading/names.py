@@ -1,4 +1,4 @@
-"""Finds misspelt names and terms of the bible: one letter off, rare, and not a word of the language."""
+"""Finds misspelt names and terms of the bible: one letter off (two in long names), rare, and not another word."""
 
 from __future__ import annotations
 
