@@ -1,4 +1,4 @@
-"""What the author announces in the idea, the style notes or the bible: other languages, phrases, refrains.
+"""What the author announces in the idea, the style notes or the bible (people, places, terms): languages, refrains.
 
 The quality gate reports nothing that the author asked for.
 """
@@ -49,7 +49,7 @@ _REFRAIN = re.compile(
 
 
 def wishes(book: Book) -> str:
-    """The text of the book's idea, its style notes and its bible."""
+    """The book's title, idea, style notes and bible as one text."""
     return "\n".join((book.title, book.description, book.style_notes, _bible(book)))
 
 

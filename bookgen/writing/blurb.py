@@ -25,7 +25,7 @@ MIN_PICTURE_BOOK_WORDS, MAX_PICTURE_BOOK_WORDS = 40, 80  # for a book of only a 
 MAX_CHAPTERS_TOKENS = 24_000  # of the book's text or its summaries
 MAX_OPENING_TOKENS = 2_500  # of the first chapter, if the others are summarised
 MAX_REPLY_TOKENS = 2_000
-PATIENCE_SECONDS = 60.0  # with a busy or unreachable provider, because the files of a production wait for the blurb
+PATIENCE_SECONDS = 60.0  # to wait for a busy or absent provider: the files of a production wait for the blurb
 
 BLURB = """\
 You write the blurb of a finished book: the text on its back cover and in shops, for people who have not read it.
@@ -116,18 +116,18 @@ def _request(material: Material, window: int) -> TextRequest:
 
 
 def _bounds(book: Book) -> tuple[int, int]:
-    """The fewest and the most words that are asked for."""
+    """The fewest and the most words to request for the blurb."""
     is_picture_book = book.kind is BookKind.CHILDRENS
     return (MIN_PICTURE_BOOK_WORDS, MAX_PICTURE_BOOK_WORDS) if is_picture_book else (MIN_WORDS, MAX_WORDS)
 
 
 def _without_idea(book: Book) -> Book:
-    """The book without its idea, which gives away the ending; the chapters say what became of it."""
+    """The book without its idea and style notes: the idea may give away the ending, and the chapters are more exact."""
     return replace(book, description="", style_notes="")
 
 
 def _told(material: Material, room: int, opening: int) -> str:
-    """The book's text, or the digests of its chapters if the text takes more than `room` tokens."""
+    """The book's text or, if it takes more than `room` tokens, the chapters' summaries and `opening` tokens of text."""
     written = [chapter for chapter in material.chapters if chapter.content.strip()]
     if sum(len(chapter.content) for chapter in written) <= room * 4:  # no token has more than 4 characters
         text = "\n\n".join(f"{each.chapter_number}. {each.title}\n\n{each.content}" for each in written)
@@ -168,14 +168,14 @@ def _problem(text: str, reply: TextReply, request: TextRequest, material: Materi
     if text.startswith(_DATA):
         return "it is data, not text"
     if _REFUSAL.match(text) or residue(text, material.chapters[0], material.book.content_language):
-        return "it speaks to its user"
+        return "it refuses the task, addresses the user or has a placeholder"
     fewest, most = _bounds(material.book)
     if not fewest / 2 <= words <= most * 2 or len(text) > MAX_BLURB_CHARACTERS:
         return f"it has {words} words"
     if not sentences.is_finished(text):
-        return "it stops within a sentence"
+        return "it ends in the middle of a sentence"
     if _is_quoted(text, material):
-        return "it is a passage of the book"
+        return "it is mostly copied from the book"
     return nonsense.problem_with(text, material.book, echo.echoed(text, echo.instructions(request)))
 
 

@@ -22,7 +22,7 @@ def by_paragraph(find: Callable[P, R]) -> Callable[P, R]:
 
 
 def _remembered(find: Callable[P, R], *, most: int, longest: int) -> Callable[P, R]:
-    """Cache the results for the `most` newest texts of at most `longest` characters."""
+    """`find` with a cache: the `most` most recently used results for texts of at most `longest` characters."""
     known = cast(Callable[P, R], lru_cache(maxsize=most)(find))
 
     @wraps(find)

@@ -22,9 +22,9 @@ support    question
 
 `chapter`, `revise`, `passage` and `digest` also have `chapter_title`, `chapter_summary` and `people` (names).
 
-For a children's book, the briefs of its plan and of its spreads add `ages`, `theme` and `characters` (name and
-description of each). A spread has the stage `chapter`, with `spreads` (how many the book has) and `words` (about how
-many the spread has).
+For a children's book, the briefs of its plan and of its spreads (pairs of facing pages) add `ages`, `theme` and
+`characters` (name and description of each). A spread has the stage `chapter`, with `spreads` (how many the book has)
+and `words` (about how many the spread has).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAX_PEOPLE = 8  # in a brief
 
 
 def of_book(book: Book, *, seed: str = "", **fields: object) -> dict[str, object]:
-    """The brief of a call about `book`."""
+    """The brief of a call about `book`, with `fields` added. A different `seed` asks for a different text."""
     return {
         "language": book.content_language,
         "title": book.title,
@@ -51,7 +51,7 @@ def of_book(book: Book, *, seed: str = "", **fields: object) -> dict[str, object
 
 
 def of_chapter(book: Book, chapter: Chapter, *, seed: str = "", **fields: object) -> dict[str, object]:
-    """The brief of a call about one chapter, from the chapter's plan and the bible's people."""
+    """The brief of a call about one chapter: title, summary and the people of the book, with `fields` added."""
     named = (person["name"] for person in context.entries(book.bible, "people") if person.get("name"))
     return of_book(
         book,
@@ -66,7 +66,7 @@ def of_chapter(book: Book, chapter: Chapter, *, seed: str = "", **fields: object
 def of_outline(book: Book, first: int, last: int) -> dict[str, object]:
     """The brief of a call that plans the chapters `first` to `last`.
 
-    The seed depends on the current outline, so that a new outline does not get the stored reply of the last one.
+    The seed depends on the current outline, so that a new outline does not get the reply stored for this one.
     """
     seed = content_hash(context.bible(book.bible))[:12] if book.bible else ""
     return of_book(book, first=first, last=last, seed=seed)

@@ -1,4 +1,4 @@
-"""Lengths: a book's words divided among its chapters, and a chapter's among its calls."""
+"""Lengths: how the words of a book are divided among its chapters, and those of a chapter among its model calls."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MAX_REPLY_TOKENS, MIN_REPLY_TOKENS = (
     16_000,
     4_000,
 )  # the most that current models can send in one reply; what a part needs
-REPLY_SHARE = 0.27  # of a small window, for a reply
+REPLY_SHARE = 0.27  # of a small context window: reserved for the reply
 REPLY_SLACK, LONG_REPLY_SLACK = 1.25, 1.1  # room in a reply, as a multiple of the requested words
 
 MIN_WHOLE_SHARE = 0.6  # a text that ends with less than this share of the request is only a part of its chapter
 MIN_WHOLE_SHARE_OF_VERSE = 0.3
-RUNAWAY_SHARE = 1.6  # of its length: a longer chapter is requested again in a tighter version
-RUNAWAY_SLACK_WORDS = 60  # so that a few extra sentences do not make a tiny chapter a runaway
+RUNAWAY_SHARE = 1.6  # of the wanted length: a longer chapter is requested again in a tighter version
+RUNAWAY_SLACK_WORDS = 60  # so that a few extra sentences do not make a tiny chapter count as too long
 CLOSING_WORDS = 60  # to end a chapter that broke off at its full length
 CLOSING_SHARE = 0.1  # of its target, to end a chapter that is full before its last part
 
@@ -36,13 +36,13 @@ MODEL_DRIFT = (
 def spread(total: int, count: int) -> list[int]:
     """Split `total` into `count` nearly equal whole numbers whose sum is exact."""
     base, extra = divmod(total, count)
-    # The longer ones are distributed evenly among the others.
+    # The numbers that are larger by one are distributed evenly.
     return [base + ((index + 1) * extra // count - index * extra // count) for index in range(count)]
 
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """The usual (`part`) and the largest (`longest`) number of words asked of one call; `reply` bounds its tokens."""
+    """What to request from one call: usually `part` words, at most `longest` words, and at most `reply` tokens."""
 
     part: int
     longest: int
@@ -50,7 +50,10 @@ class Lengths:
 
     @classmethod
     def within(cls, window: int, lang: ProseLanguage, *, in_parts: bool = False, taken: int = 0) -> Lengths:
-        """The lengths that fit a context window of `window` tokens when the prompt takes `taken` of them."""
+        """The lengths that fit a context window of `window` tokens when the prompt takes `taken` of them.
+
+        `in_parts`: the model has proved unable to write a whole chapter in one call.
+        """
         if window < WINDOW:
             reply = int(window * REPLY_SHARE)
             longest = min(max(int(reply / lang.tokens_per_word / REPLY_SLACK), 1), MAX_PART_WORDS)
@@ -64,7 +67,7 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The next call of a chapter: part `number` of `count`. `words` are wanted; the prompt asks for `ask`."""
+    """The next call of a chapter: part `number` of `count`. The prompt asks for `ask` words in order to get `words`."""
 
     number: int
     count: int
@@ -78,9 +81,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The words that a chapter should have (`aim`, its budget), and the number to ask for to get them (`ask`).
+    """The words that a chapter should have (`aim`, its budget), and the number to request from the model (`ask`).
 
-    `in_lines`: it is verse, whose length follows from the lines of its poems.
+    `in_lines`: the chapter is verse, whose length follows from the lines of its poems.
     """
 
     aim: int
@@ -89,7 +92,7 @@ class Goal:
 
     @property
     def min_whole_words(self) -> float:
-        """The fewest words of a whole chapter: a text that ends by itself with fewer is only a part."""
+        """The fewest words of a complete chapter. A shorter text is only a part, even if the model ended it."""
         return min(self.aim, self.ask) * (MIN_WHOLE_SHARE_OF_VERSE if self.in_lines else MIN_WHOLE_SHARE)
 
     def pace(self) -> Pace:
@@ -116,10 +119,10 @@ class Pace:
 
 
 def next_part(goal: Goal, written: int, done: int, pace: Pace, lengths: Lengths, *, ended: bool) -> Part | None:
-    """The call after `done` parts with `written` words; None if the chapter is finished.
+    """The next call after `done` parts with `written` words in total; None if the chapter is finished.
 
-    `ended`: the last part was asked to end the chapter and came to its own end. A chapter that is full and has not
-    ended gets a short last part.
+    `ended`: the last part was asked to end the chapter and was not cut off. A chapter that has all its words but no
+    ending gets a short last part.
     """
     if ended and written >= goal.min_whole_words:
         return None
@@ -130,7 +133,7 @@ def next_part(goal: Goal, written: int, done: int, pace: Pace, lengths: Lengths,
 
 
 def closing_part(aim: int, written: int, done: int) -> Part:
-    """A short part that ends a chapter which broke off at its full length."""
+    """A short part to end a chapter that broke off at its full length: `written` of `aim` words, in `done` parts."""
     words = max(aim - written, min(CLOSING_WORDS, aim // 10), 1)
     return Part(done + 1, done + 1, words, words)
 
@@ -150,17 +153,18 @@ def max_calls(aim: int, lengths: Lengths) -> int:
 
 
 def goal_for(chapter: Chapter, chapters: Sequence[Chapter], *, in_lines: bool = False) -> Goal:
-    """The words that a chapter aims for, and the number to ask this model for to get them.
+    """The words that a chapter should have, and the number to request from this model to get them.
 
-    A model that wrote more in earlier chapters than it was asked for is asked for less now, and the other way round, so
-    that the book keeps its length. No chapter has to make up for another one: its plan needs its room. The number
-    differs from the budget by at most `MAX_BEND`, and that of the last chapter by at most `MAX_BEND_OF_THE_END`. It
-    depends on the chapters alone, so that an interrupted run asks for the same again. `in_lines`: see `Goal`.
+    If the model wrote more in earlier chapters than requested, this chapter's request is smaller, and the other way
+    round. A chapter does not compensate for words that others have too many or too few, since its plan needs its own
+    length. The request differs from the budget by at most the share `MAX_BEND`, in the last chapter
+    `MAX_BEND_OF_THE_END`. It depends only on the chapters, so a resumed run repeats the same request. `in_lines`: the
+    chapter is verse; its budget is requested as it is.
     """
     if in_lines:
         return Goal(_budget(chapter), _budget(chapter), in_lines=True)
     ordered = sorted(chapters, key=lambda each: each.chapter_number)
-    pace = Pace(asked=1, wrote=1)  # in budgets, so that long chapters do not outweigh short ones
+    pace = Pace(asked=1, wrote=1)  # as multiples of a budget, so that long chapters do not outweigh short ones
     for earlier in ordered:
         budget = _budget(earlier)
         if earlier.chapter_number >= chapter.chapter_number:

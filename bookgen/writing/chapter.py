@@ -32,9 +32,9 @@ from bookgen.writing.window import WINDOW, clip, smaller
 
 MAX_CONTINUATIONS = 3  # of one part
 MAX_FINDINGS = 40
-MIN_CHAPTER_SHARE = 0.3  # of its target; a shorter text is rejected
+MIN_CHAPTER_SHARE = 0.3  # of its target words; a shorter text is rejected
 MAX_EMPTY = 2  # replies in a row without a sentence that can be kept
-TIGHTER_SHARE = 0.9  # of a runaway; a longer second version does not count as tighter
+TIGHTER_SHARE = 0.9  # of a first version that is too long; a longer second version does not count as tighter
 
 
 class UnusableText(UpstreamAIError):
@@ -58,13 +58,13 @@ async def write_chapter(
     *,
     context_tokens: int = WINDOW,
 ) -> ChapterDraft:
-    """Write one chapter, and a digest of it for later chapters.
+    """Write one chapter, and a digest of it (summary and facts) for later chapters.
 
-    A model that takes more than WINDOW `context_tokens` is shown the text of earlier chapters. Then the digest is not
-    made here but beside the next chapter. The last chapter gets no digest, nor does one whose run is paused before the
-    digest is asked for. A chapter that has a text is written afresh. `on_words` receives the number of words written so
-    far; `on_digest` receives each digest that was made of an earlier chapter. The number of calls is bounded whatever
-    the model replies.
+    If `context_tokens` is more than WINDOW, the prompt has the text of earlier chapters, and a chapter whose text fits
+    gets its digest while the next one is written. The last chapter gets none here, and neither does a chapter whose run
+    is paused before the digest. A text that the chapter already has is replaced. `on_words` receives the number of
+    words so far; `on_digest` receives each digest of an earlier chapter that was missing. The number of model calls is
+    limited. Raises UnusableText, ModelRefused, other UpstreamAIErrors, and CallsHalted.
     """
     chapter = material.chapter(chapter_number)
     draft = WorkingDraft(material, chapter, [], await quality.avoid(material, chapter))
@@ -91,13 +91,13 @@ async def write_chapter(
     except UpstreamAIError:
         digest = None
     if digest is None:
-        undigested = Finding("digest", clip(content, 40), "The model could not sum the chapter up.")
+        undigested = Finding("digest", clip(content, 40), "The model could not summarize this chapter.")
         return replace(written, findings=(*written.findings, undigested))
     return replace(written, digest=digest)
 
 
 async def _look_back(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest], None]) -> None:
-    """Set what the draft is given of earlier chapters: the text of those in view, and digests of the others."""
+    """Set what the prompt has of earlier chapters: the text of those that fit (`draft.view`), digests of the others."""
     number = draft.chapter.chapter_number
     draft.view = await threads.compute(view_before, draft.material, number, draft.room)
     draft.digests = await continuity.digests_before(draft.material, number, steps, on_digest, draft.view.numbers)
@@ -107,7 +107,7 @@ async def _look_back(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Dig
 async def _look_back_less(
     draft: WorkingDraft, refused: PromptTooLong, steps: Steps, on_digest: Callable[[Digest], None]
 ) -> None:
-    """Shrink a call that did not fit, the view first. Raises `refused` if it cannot shrink further."""
+    """Shrink a prompt that was too long, first the text of earlier chapters. Raises `refused` if none is smaller."""
     context = smaller(draft.window + draft.room, refused)
     draft.window, draft.room = min(context, WINDOW), max(context - WINDOW, 0)
     if draft.view.chapters:
@@ -117,7 +117,7 @@ async def _look_back_less(
 async def _write(
     draft: WorkingDraft, steps: Steps, on_words: Callable[[int], None], on_digest: Callable[[Digest], None]
 ) -> None:
-    """Ask for one stretch after another until the chapter has ended or its calls are used up."""
+    """Request one stretch of text after another until the chapter has ended or has used all its calls."""
     await _go_on_as_begun(draft, steps)
     done = continuations = empty = calls = 0
     ended = False
@@ -170,7 +170,7 @@ async def _write(
         raise UnusableText(draft.chapter, draft.problem or f"it has {draft.words} of {draft.aim} words")
     if not ended or draft.problem:
         excerpt = sentences.last(draft.text)
-        draft.findings.append(Finding("unfinished", excerpt[:200], "The model did not bring the chapter to its end."))
+        draft.findings.append(Finding("unfinished", excerpt[:200], "The model wrote no ending for this chapter."))
     elif stops_short(draft.text):
         excerpt = draft.text.rstrip()[-200:]
         draft.findings.append(
@@ -179,7 +179,7 @@ async def _write(
 
 
 async def _go_on_as_begun(draft: WorkingDraft, steps: Steps) -> None:
-    """Continue an interrupted chapter as it began, in parts or in one call, so that its stored replies match."""
+    """Set `draft.in_parts` as it was when an interrupted chapter began, so that its stored replies are found."""
     if draft.aim <= MAX_PART_WORDS or draft.window < WINDOW:
         return
     known = draft.in_parts
@@ -200,7 +200,7 @@ def _needs_parts(stretch: Stretch, part: Part) -> bool:
 
 
 async def _tighter(draft: WorkingDraft, stretch: Stretch, request: TextRequest, part: Part, steps: Steps) -> Stretch:
-    """A shorter second version of a stretch that is far too long; the first if that is incomplete or too long."""
+    """A shorter second version of a stretch that is far too long; the first version if the second is no better."""
     draft.was_tightened = True
     asked = tighter_request(draft, part, request, stretch.text)
     second = Stretch("")
@@ -217,13 +217,13 @@ async def _tighter(draft: WorkingDraft, stretch: Stretch, request: TextRequest, 
     if not is_better:
         draft.findings.append(Finding("runaway", clip(stretch.text, 40), f"{detail} The text is kept as it is."))
         return stretch
-    tighter = f"{detail} It was asked to tell the same more tightly, and that text is kept."
+    tighter = f"{detail} It was asked for a tighter version, which replaced the first one."
     change = TextChange("runaway", tighter, stretch.text, second.text)
     return replace(second, changes=(*second.changes, change))
 
 
 async def _digest(draft: WorkingDraft, content: str, steps: Steps) -> Digest | None:
-    """The digest, asked for in the conversation that wrote the chapter unless the text has changed since."""
+    """The digest of the chapter, requested in the conversation that wrote it if possible; None if there is none."""
     threads = continuity.open_threads(draft.digests)
     if content != draft.text or not conversation.is_whole(draft.turns) or draft.window < WINDOW:
         return await continuity.digest_of(draft.book, draft.chapter, content, threads, steps, draft.window)
@@ -232,7 +232,10 @@ async def _digest(draft: WorkingDraft, content: str, steps: Steps) -> Digest | N
 
 
 async def _mended(draft: WorkingDraft, content: str, steps: Steps) -> tuple[str, list[Finding]]:
-    """The chapter after the quality gate, and its findings. The draft records every change."""
+    """The chapter's text after the quality gate, and what the gate still finds. The draft records every change.
+
+    Raises UnusableText if the text is in another language.
+    """
     cleaned = await quality.certain(content, draft.book)
     content = cleaned.text
     draft.changes.extend(cleaned.changes)
@@ -247,7 +250,7 @@ async def _mended(draft: WorkingDraft, content: str, steps: Steps) -> tuple[str,
 
 
 async def _repaired(draft: WorkingDraft, content: str, repairs: Mapping[int, Sequence[Flaw]], steps: Steps) -> str:
-    """The chapter after one repair of each of these paragraphs. The draft records every repair."""
+    """The text with the paragraphs in `repairs` (findings by index) rewritten once. The draft records each change."""
     blocks, system = paragraphs(content), draft.system()
     for index, found in repairs.items():
         former = blocks[index]

@@ -77,7 +77,7 @@ Set up by earlier chapters and not paid off yet:
 
 
 def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
-    """The sentences that ask for the plans of chapters. `open_threads`: what earlier chapters set up."""
+    """The part of a prompt that asks for chapter plans. `open_threads`: what is set up earlier and not paid off yet."""
     words = book.target_word_count // max(book.chapter_count, 1)
     length = language(book.content_language).rough_length(words)
     told = ASKED.format(length=length, fields=_KINDS[story_kind(book)][1].format(scenes=_scenes(words)))
@@ -85,7 +85,7 @@ def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
 
 
 def _scenes(words: int) -> str:
-    """How many scenes the plan of a chapter with `words` words should have, in words."""
+    """The number of scenes for a chapter with `words` words as text, such as "2 to 3 scenes"."""
     least, most = _scene_count(words)
     return "one scene" if most == 1 else f"{least} to {most} scenes"
 
@@ -113,7 +113,7 @@ def schema(book: Book) -> Mapping[str, Any]:
 
 
 def example(book: Book, number: int) -> list[dict[str, Any]]:
-    """The plans of an empty reply, for the model to copy and fill in."""
+    """A list with one empty plan, of chapter `number`, for the model to copy and fill in."""
     forms: dict[str, Any] = {"scenes": [dict.fromkeys(SCENE_FIELDS, "…")], **dict.fromkeys(_TEXTS, "…")}
     forms |= {name: ["…"] for name in _LISTS}
     return [{"chapter": number, **{name: forms[name] for name in _KINDS[story_kind(book)][0]}}]
@@ -159,7 +159,7 @@ def _scene(value: object) -> dict[str, str]:
 
 
 def _text(value: object) -> str:
-    """The value as one line; empty if it is not text, or only a placeholder of the form."""
+    """The value as one line; empty if it is not text, or only dots and dashes copied from the example."""
     try:
         text = structured.text_of({"text": value}, "text", longest=MAX_TEXT_CHARACTERS)
     except Malformed:
@@ -168,7 +168,7 @@ def _text(value: object) -> str:
 
 
 def told(plan: Mapping[str, Any]) -> str:
-    """The plan as lines of the prompt for its chapter; empty if the plan is."""
+    """The plan as lines of the prompt for its chapter; empty if the plan is empty."""
     lines = [f"Question: {plan['question']}"] if plan.get("question") else []
     for number, scene in enumerate(plan.get("scenes", ()), 1):
         said = "; ".join(f"{name}: {scene[name].rstrip('.;')}" for name in SCENE_FIELDS if scene.get(name))
@@ -185,7 +185,7 @@ def told(plan: Mapping[str, Any]) -> str:
 
 
 def unpaid(plans: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[int, str]]:
-    """What the plans of these chapters, in order, set up and do not pay off: the chapter's number and the set-up."""
+    """What the plans set up and no later plan pays off: chapter number and text. `plans`: number and plan, in order."""
     left: list[tuple[int, str]] = []
     for number, plan in plans:
         paid = [_words(each) for each in plan.get("pays_off", ())]
@@ -195,7 +195,7 @@ def unpaid(plans: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[int, st
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words by which a set-up is recognized where it is paid off; the characters, in scripts without spaces."""
+    """The words of a set-up, to recognize it where it is paid off. Of a text without spaces, the characters."""
     words = "".join(c if c.isalnum() else " " for c in text.casefold()).split()
     return frozenset(words if len(words) > 1 else text.casefold())
 

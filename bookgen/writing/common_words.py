@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-MIN_ENGLISH_SHARE = 0.32  # of the words of a text whose language has no list; it is only distinguished from English
+MIN_ENGLISH_SHARE = 0.32  # of the words must be English, if the supposed language has no list
 
 _FILE = Path(__file__).with_name("common_words.toml")
 
 
 @dataclass(frozen=True, slots=True)
 class Tells:
-    """How many words must be only in the list of another language, to show that a text is in that language.
+    """When a text counts as being in another language than supposed, by words that only one language's list has.
 
-    `min_share`: as a share of all words. `times`: as a multiple of the words that are only in the list of the supposed
-    language.
+    The words of the other language must be at least `min_share` of all words, and more than `times` as many as those of
+    the supposed language.
     """
 
     min_share: float
@@ -27,7 +27,10 @@ class Tells:
 
 
 def is_in_another(code: str, words: Sequence[str], tells: Tells) -> bool:
-    """Whether the lower-case `words` are in another language of the same script as `code`."""
+    """Whether the lower-case `words` are in another language than `code`, of the same script.
+
+    A `code` without a list of words is only distinguished from English.
+    """
     counts = Counter(words)
     lists = _related(code)
     if code not in lists:
@@ -46,7 +49,7 @@ def _count(counts: Mapping[str, int], listed: frozenset[str]) -> int:
 
 @cache
 def _related(code: str) -> Mapping[str, frozenset[str]]:
-    """The lists of all languages that share the script of `code`, its own included; empty if it has no list."""
+    """The word lists, by language, of all languages in the script of `code`; empty if `code` has no list."""
     return next((lists for lists in _scripts() if code in lists), {})
 
 

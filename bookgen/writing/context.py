@@ -1,8 +1,9 @@
 """The context of every call of a book, ordered so that a provider's prompt cache covers most of it.
 
-First craft and book (the same for the whole book), then one block for each earlier chapter (append-only): its text, or
-its digest if the text does not fit. Then, in the user's turn, what changes with every chapter. Nothing depends on the
-clock or on the order of a mapping, and only the user's turn depends on the chapter being written.
+First the rules for writing and the book (the same for the whole book), then one block for each earlier chapter
+(append-only): its text, or its digest (summary and facts) if the text does not fit. Then, in the user's turn, what
+changes with every chapter. Nothing depends on the clock or on the order of a mapping, and only the user's turn depends
+on the chapter being written.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MIN_NEIGHBOURS = 3  # chapters whose plan is included, however small the window 
 
 
 def data(text: str) -> str:
-    """`text` in a fence that it cannot close."""
+    """`text` between <book_data> tags. It cannot contain the closing tag."""
     return fenced("book_data", text)
 
 
@@ -77,10 +78,10 @@ def system(
     window: int = WINDOW,
     number: int = 1,
 ) -> tuple[Block, ...]:
-    """The system prompt of a writing call: the book, digests of its earlier chapters, the text of those `shown`.
+    """The system prompt of a writing call: the book, `digests` of earlier chapters, and `shown`, the text of others.
 
-    The first call of a chapter also marks where the prompt of the previous chapter ended, to read that prefix from the
-    cache. In a smaller `window` the prompt covers only the chapters nearest to chapter `number`.
+    The `first_call` of a chapter also sets a cache mark where the prompt of the previous chapter ended, so that this
+    prefix is read from the cache. In a `window` below WINDOW, the outline has only chapters near chapter `number`.
     """
     static = BOOK.format(
         craft=craft(book, brief=window < SMALL),
@@ -94,12 +95,12 @@ def system(
 
 
 def bible(settled: Mapping[str, Any]) -> str:
-    """The bible as lines. It may have any shape, since its owner can edit it."""
+    """The bible (what is settled about the book) as lines. It may have any shape, since its owner can edit it."""
     return "\n".join(_bible_lines(settled)) or "Nothing yet."
 
 
 def entries(settled: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
-    """The records in these lists of a bible. Other values are skipped, since its owner can edit it."""
+    """The records in these lists of a bible. Its owner can edit it, so values of other types are skipped."""
     found = (settled.get(name) for name in lists)
     return [entry for each in found if isinstance(each, list) for entry in each if isinstance(entry, Mapping)]
 
@@ -118,7 +119,7 @@ def _ordered(record: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _bible_lines(settled: Mapping[str, Any]) -> list[str]:
-    """The fields with their names. The kind is left out: the craft follows from it."""
+    """The fields with their names, without `kind`, which has already decided the rules for writing."""
     lines = []
     for key, value in _ordered({key: value for key, value in settled.items() if key != "kind"}):
         name = str(key).replace("_", " ").capitalize()
@@ -150,13 +151,13 @@ def outline(chapters: Sequence[Chapter], window: int = WINDOW, number: int = 1) 
 
 
 def _around(chapters: Sequence[Chapter], number: int, most: int) -> list[Chapter]:
-    """The chapters nearest to the one with that `number`, in order."""
+    """The `most` chapters nearest to chapter `number`, in order."""
     nearest = sorted(chapters, key=lambda chapter: abs(chapter.chapter_number - number))[:most]
     return sorted(nearest, key=lambda chapter: chapter.chapter_number)
 
 
 def told(chapters: Sequence[Chapter], digests: Sequence[Digest], *, window: int = WINDOW) -> tuple[Block, ...]:
-    """One block for each digest; in a smaller `window` only for the last ones.
+    """One block for each digest; in a `window` below WINDOW only for the last digests.
 
     A block stays the same as long as its chapter's text does.
     """
@@ -175,5 +176,8 @@ def _told(digest: Digest, title: str) -> str:
 
 
 def share(tokens: int, chapters: int, most: int) -> int:
-    """A chapter's share of the tokens. It depends only on the number of chapters, so that prefixes stay the same."""
+    """The tokens for each chapter if `chapters` chapters share `tokens`: at least MIN_CHAPTER_TOKENS, at most `most`.
+
+    The result does not depend on the chapters' texts, so that cached prompts stay the same.
+    """
     return max(MIN_CHAPTER_TOKENS, min(most, tokens // max(chapters, 1)))

@@ -1,4 +1,7 @@
-"""What later chapters know about earlier ones: one digest per finished chapter, keyed by the hash of its text."""
+"""What later chapters know about earlier ones: for each finished chapter a digest, with the hash of its text.
+
+A digest has a summary, facts, and the threads (open questions, plans, dangers) that the chapter opens and closes.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,9 @@ from bookgen.writing.window import WINDOW, clip, fitted
 MAX_THREADS = 20
 MAX_CHAPTER_TOKENS = 18_000  # of a chapter, in the request for its digest
 MAX_TOKENS = 3_000
-MAX_SUMMED_UP_TOKENS = 64_000  # of earlier chapters digested before one chapter, besides the nearest one
-TOKENS_A_DIGEST = 2_000  # of the request and the digest, besides the chapter
-TOKENS_A_THREAD = 400  # of a context window per thread included
+MAX_SUMMED_UP_TOKENS = 64_000  # of earlier chapters that get digests before one chapter; the nearest always does
+TOKENS_A_DIGEST = 2_000  # of the request and the digest, without the chapter's text
+TOKENS_A_THREAD = 400  # a prompt has at most one thread for each 400 tokens of its context window
 
 READER = """\
 You keep track of the continuity of a book. You read one finished chapter and note, in {language}, what the writer of \
@@ -87,9 +90,9 @@ async def digests_before(
 ) -> list[Digest]:
     """The digests of all written chapters before this one.
 
-    For chapters without a current digest, the model sums up the nearest ones, and `on_digest` receives each digest.
-    Chapters farther away are represented by their first and last sentences. Chapters whose text is `shown` are not
-    summed up, since nobody waits for their digests.
+    Of the chapters without a current digest, the model makes digests of the nearest, and `on_digest` receives them.
+    The others are represented by their first and last sentences, and so are the chapters numbered in `shown`, whose
+    text is in the prompt.
     """
     before = [(chapter, stored_digest(material, chapter)) for chapter in material.written_before(chapter_number)]
     asked = _nearest([each for each, stored in before if stored is None and each.chapter_number not in shown])
@@ -107,7 +110,7 @@ async def digests_before(
 
 
 def _nearest(chapters: Sequence[Chapter]) -> set[int]:
-    """The numbers of the nearest chapters to sum up. The bound matters for a pasted book, which has no digests."""
+    """The numbers of the chapters that get digests now: the last ones, since a pasted book may need too many."""
     chosen: set[int] = set()
     left = MAX_SUMMED_UP_TOKENS
     for chapter in reversed(chapters):
@@ -128,11 +131,11 @@ async def digest_after(
     steps: Steps,
     patience: float | None = None,
 ) -> Digest | None:
-    """The digest of a chapter whose text providers have cached.
+    """The digest of a chapter whose text is in a prompt that the provider has cached; None if there is none.
 
-    It is at the end of the conversation that wrote it (`turns`) or, without turns, in the view of the `system` prompt.
-    The request has no schema, since a schema would change the cached prefix. If the reply cannot be parsed, a second
-    request with a schema reads the chapter again.
+    The text is in the conversation that wrote the chapter (`turns`) or, without turns, in the `system` prompt. The
+    request has no schema, since a schema would change the cached prefix. If this fails, the result is that of
+    `digest_of`. `threads`: those that earlier chapters left open. `patience`: seconds to wait for a busy provider.
     """
     lang, number = language(book.content_language), chapter.chapter_number
     task = (SUM_UP if turns else SUM_UP_SHOWN).format(
@@ -166,7 +169,10 @@ async def digest_of(
     window: int = WINDOW,
     patience: float | None = None,
 ) -> Digest | None:
-    """The model's digest of the chapter; None if the model gives none, which must not make the chapter fail."""
+    """The model's digest of a chapter with the text `content`; None if no reply of the model is usable.
+
+    `threads`: those that earlier chapters left open. `patience`: seconds to wait for a busy provider.
+    """
 
     async def ask(window: int) -> Digest:
         told = threads[-max(window // TOKENS_A_THREAD, 2) :]
@@ -210,7 +216,7 @@ def _numbered(threads: Sequence[str]) -> str:
 
 
 def _bounded(content: str, most: int) -> str:
-    """The whole chapter, or the beginning and end of one that is too long for a prompt."""
+    """The text, or its beginning and end if it has more than `most` tokens."""
     if (beginning := clip(content, most // 2)) == content or clip(content, most) == content:
         return content
     return f"{beginning}\n\n[…]\n\n{content[-len(beginning) :]}"
@@ -236,14 +242,14 @@ def _values(facts: Sequence[Fact], kind: FactKind) -> tuple[str, ...]:
 
 
 def _texts(reply: Mapping[str, Any], name: str, most: int) -> tuple[str, ...]:
-    """Threads in a separate list, the form of replies that were stored before facts had quotes."""
+    """The threads in the list `name`, which only older stored replies have; now they are among the facts."""
     listed = reply.get(name, [])
     named = [str(item) if isinstance(item, int) else item for item in listed] if isinstance(listed, list) else listed
     return structured.texts_of({name: named}, name, most=most, longest=160)
 
 
 def _closed(named: Sequence[str], threads: Sequence[str]) -> tuple[str, ...]:
-    """The threads that the model closes, named by number or by words."""
+    """Those of the open `threads` that the model names as closed, by their numbers or words."""
     return tuple(dict.fromkeys(thread for name in named if (thread := noting.closed_thread(name, threads))))
 
 

@@ -1,4 +1,4 @@
-"""The turns of the conversation that writes a chapter. They only grow, until they would outgrow a context window."""
+"""The turns of the conversation that writes a chapter. If they get too long for the window, old ones are shortened."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bookgen.writing.window import clip
 
 MAX_TOKENS = 14_000  # enough for nearly every whole chapter; a thinking model needs room as well
 GIST = 250  # tokens that a stretch is reduced to
-SHORTENED = 0.6  # of what fits, which leaves room for further calls with the same cached prefix
+SHORTENED = 0.6  # of the tokens that fit; the rest is left for further calls with the same cached prefix
 END = 2_500  # tokens of the last stretch that are kept
 MIN_END_TOKENS = 80  # … even in a small window
 LEFT_OUT = "[This stretch is in the chapter; only the beginnings of its paragraphs are shown here.] "
@@ -25,7 +25,7 @@ def marked(turns: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def within(turns: Sequence[Message], most: int) -> tuple[Message, ...]:
-    """The turns, shortened to about `most` tokens: the oldest stretches first; the end of the last one stays.
+    """The turns, shortened to about `most` tokens: the oldest replies first. Of the last reply, the end is kept.
 
     The first turn holds the chapter's task and is never shortened.
     """

@@ -54,7 +54,7 @@ def painting(material: Material, style: str, prompt: str) -> str:
 
 
 def wish(style: str, prompt: str) -> str:
-    """The line with what the author wants of this cover; empty if that is nothing."""
+    """The line with what the author wants of this cover; empty if the author wants nothing in particular."""
     wanted = "; ".join(each.strip() for each in (style, prompt) if each.strip())
     return WISH.format(wish=wanted) if wanted else ""
 
@@ -62,7 +62,7 @@ def wish(style: str, prompt: str) -> str:
 def portrait(material: Material) -> str:
     """The book in a few lines: its topic, people, places, recurring things and tone, and a passage.
 
-    Non-fiction has no main person here, and its terms without their descriptions, which are about spelling.
+    For non-fiction, people are left out, and so are the descriptions of recurring things, which are about spelling.
     """
     book, bible = material.book, material.book.bible
     text = "\n".join(chapter.content for chapter in material.chapters).casefold()
@@ -93,14 +93,14 @@ def _entries(bible: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
 
 
 def _most_told(entries: Sequence[Mapping[str, Any]], text: str) -> list[Mapping[str, Any]]:
-    """The entries of a bible that the text names most often. Entries with equal counts keep their order."""
+    """The MAX_ENTRIES entries of a bible that the text names most often. Entries with equal counts keep their order."""
     found = [(_mentions(_text(each, "name"), text), each) for each in entries]
     named = [(count, each) for count, each in found if count] or found
     return [each for _, each in sorted(named, key=lambda pair: -pair[0])[:MAX_ENTRIES]]
 
 
 def _mentions(name: str, text: str) -> int:
-    """How often the text contains the name without its article. Of a list such as "stone, strop", the first counts."""
+    """How often the text has the name without its article. Of a name such as "stone, strop", only "stone" counts."""
     first = _ARTICLE.sub("", name.split(",")[0].strip().casefold())
     return text.count(first) if first else 0
 
@@ -111,7 +111,7 @@ def _lines(entries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def passage(chapters: Sequence[Chapter], named: Sequence[str]) -> str:
-    """The first sentences of the paragraph that names most of the book's places and motifs; without speech."""
+    """The first sentences of the paragraph with most words of `named`, among paragraphs of narrative without speech."""
     keys = {word.casefold() for name in named for word in split(name) if len(word) >= MIN_KEY_CHARACTERS}
     best, most = "", -1
     for chapter in chapters:

@@ -1,4 +1,4 @@
-"""The design of a cover that is drawn here: the model chooses it from what `render.cover` can draw."""
+"""The design of a cover that the service draws itself: a text model chooses it from what `render.cover` can draw."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bookgen.writing.window import WINDOW, fitted
 
 STAGE = "design"
 MAX_REPLY_TOKENS = 1_000
-PATIENCE_SECONDS = 30.0  # with a busy or unreachable provider; without an idea the cover can be drawn at once
+PATIENCE_SECONDS = 30.0  # to wait for a busy or unreachable provider; without an idea the cover can be drawn at once
 MAX_CHOICES = 3  # of families and palettes
 
 DESIGN = """\

@@ -16,7 +16,7 @@ from bookgen.writing.seam import join
 from bookgen.writing.view import ShownChapters
 from bookgen.writing.window import WINDOW
 
-TASK_TOKENS = 4_500  # of the request for a chapter, and of that for its notes
+TASK_TOKENS = 4_500  # of the request for a chapter together with the request for its digest
 
 
 @dataclass(slots=True)
@@ -30,13 +30,13 @@ class WorkingDraft:
     text: str = ""
     length: float = 0.0  # of the text, in words
     problem: str = ""  # why the last reply could not be used, or only in part
-    is_sample: bool = False  # no model has written it
-    was_tightened: bool = False  # a runaway stretch has been requested again
+    is_sample: bool = False  # the last reply was sample text, not written by a model
+    was_tightened: bool = False  # a stretch that was far too long has been requested again
     findings: list[Finding] = field(default_factory=list)
     writer: str = ""  # the model that wrote the text
     same_paragraph: bool = False  # the last reply broke off in the middle of a paragraph
-    window: int = WINDOW  # tokens of a call, without the view
-    room: int = 0  # tokens of the view
+    window: int = WINDOW  # tokens of a call, without the text of earlier chapters
+    room: int = 0  # tokens for the text of earlier chapters
     view: ShownChapters = field(default_factory=ShownChapters)
     begun: asyncio.Event = field(default_factory=asyncio.Event)  # set when the first reply begins
     taken: int = 0  # tokens of the prompt
@@ -70,7 +70,7 @@ class WorkingDraft:
         self.same_paragraph = same_paragraph
 
     def record(self, changes: Sequence[TextChange]) -> None:
-        """Record the changes made to a reply that is about to be added. Its beginning follows the text so far."""
+        """Record changes made to a reply, before the reply is added. Those at its start come after the text so far."""
         self.changes.extend(each if each.follows else replace(each, follows=anchor(self.text)) for each in changes)
 
     def credit(self, reply: TextReply) -> None:
@@ -104,5 +104,5 @@ class WorkingDraft:
         return budget.Lengths.within(self.window, lang, in_parts=self.in_parts, taken=self.taken)
 
     def measure(self) -> None:
-        """Measure how many tokens of the window the prompt takes. Slow for a long book."""
+        """Set `taken`, the tokens of the window that the prompt takes. Slow for a long book."""
         self.taken = self.frame_tokens + TASK_TOKENS

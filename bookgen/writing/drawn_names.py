@@ -78,12 +78,12 @@ _TRADES = {
 
 
 async def for_story(book: Book) -> str:
-    """The text about drawn material for the outline request of `book`; empty if the book is not a story."""
+    """The part of the outline request with the drawn names, trades and towns; empty if the book is not a story."""
     return await compute(drawn, book) if _kind(book) in ("fiction", "children", "") else ""
 
 
 def asks_for_premises(book: Book) -> bool:
-    """Whether the outline is planned from one of several premises: fiction whose idea is short and leaves it open."""
+    """Whether the outline starts from one of several premises: fiction with a short idea and no settled premise."""
     return _kind(book) == "fiction" and _is_open(book) and not book.authored_bible.get("premise")
 
 
@@ -114,9 +114,9 @@ def drawn(book: Book) -> str:
 
 
 def _names(book: Book) -> Iterator[str]:
-    """Names to choose from. A first outline gets those of the book's id, a new outline random ones.
+    """Names to choose from. For a first outline the book's id selects them, for a new outline a random number.
 
-    So successive books of a service get different names.
+    So successive books get different names.
     """
     turn = _rng(book, "names").getrandbits(32) if book.bible else book.id
     found = person_names.deal(book.content_language, turn, NAMES_EACH)
@@ -126,7 +126,7 @@ def _names(book: Book) -> Iterator[str]:
 
 
 def _setting(book: Book, rng: random.Random) -> Iterator[str]:
-    """Trades and towns for a story for adults whose idea and author do not name any."""
+    """Trades and towns for a story with a short idea, not for children, whose people or places are not settled yet."""
     language = primary(book.content_language)
     if not _is_open(book) or _kind(book) == "children":
         return

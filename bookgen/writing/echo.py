@@ -22,7 +22,7 @@ _NOT_OURS = re.compile(rf"<book_data>.*?</book_data>|{UNUSABLE}.*", re.DOTALL)
 
 
 def instructions(request: TextRequest) -> str:
-    """Our own words in `request`: its first system block and user messages, without the book's data and quotations."""
+    """The service's own words in `request`, without the book's data and what is quoted from the model's replies."""
     ours = [block.text for block in request.system[:1]] + [m.text for m in request.messages if m.role == "user"]
     return "\n\n".join(_NOT_OURS.sub("", text) for text in ours)
 
@@ -60,7 +60,7 @@ def _has_own_words(paragraph: str, instructed: str) -> bool:
 
 @lru_cache(maxsize=16)
 def _known(instructed: str) -> tuple[frozenset[tuple[str, ...]], str, frozenset[tuple[str, ...]]]:
-    """The instructions' sentences and clauses, all their units in a row, and which units are adjacent."""
+    """Of the instructions: the words of each sentence and clause, all words as a string, and adjacent pairs."""
     said = [units(sentence) for sentence in sentences.split(instructed)]
     clauses = [units(clause) for sentence in sentences.split(instructed) for clause in _CLAUSE_ENDS.split(sentence)]
     row = [unit for each in said for unit in each]

@@ -21,16 +21,16 @@ from bookgen.writing.window import WINDOW
 Prices = Callable[[str, Usage], int | None]  # the cost of a usage with a model, in micro-units; None: price unknown
 
 TURN = 85  # tokens of a user turn that continues a chapter
-TASK = 280  # … of the one that begins it, without the tail, the threads and the phrases to avoid
-TAIL = 250
-THREAD = 16
-EDGES = 200  # openings and endings to avoid
-DIGEST = 130  # of a chapter's digest in later calls
-NOTES = 500  # of the turn that requests the digest
+TASK = 280  # tokens of the user turn that begins a chapter, without the three parts below
+TAIL = 250  # tokens of the previous chapter's end
+THREAD = 16  # tokens of one open thread
+EDGES = 200  # tokens of openings and endings to avoid
+DIGEST = 130  # tokens of a chapter's digest in later calls
+NOTES = 500  # tokens of the turn that requests the digest
 DIGEST_REPLY = 450
 BLURB_TASK, BLURB_REPLY = 450, 200
 DESIGN_TASK, DESIGN_REPLY = 1_600, 60  # of the call that chooses the design of a cover
-# Of the calls about the whole book: an editor's reading, the author's answer, comparisons.
+# Tokens of the calls about the whole book: an editor's reading, the author's answer, comparisons.
 REVIEW_TASK = 900
 WORDS_PER_FINDING = 340
 FINDING_REPLY, EDITS_REPLY, VERDICT_REPLY = 145, 80, 40  # of one finding
@@ -76,10 +76,10 @@ def estimate(
 ) -> Estimate:
     """Estimate a full run with `model_name`, and with the image model if the book is a picture book.
 
-    `revision`: with the editor's reading that a production makes, and what follows from it.
+    `revision`: whether an editor's reading, a revision and comparisons of the finished book are included.
 
     Without an image model the service draws the pictures itself, at no cost. `picture_tokens`: tokens of one picture.
-    `context_tokens`: what a call may have, with the text of earlier chapters.
+    `context_tokens`: the largest context of a call, including the text of earlier chapters.
     """
     chapters, prose = len(basis.budgets), language(basis.content_language)
     digest = min(DIGEST, context.share(context.ALL_DIGESTS, chapters, context.MAX_DIGEST_TOKENS))
@@ -87,7 +87,7 @@ def estimate(
     asked = [(model_name, usage) for usage in _chapters(basis, digest, room)] if chapters else []
     if not basis.has_blurb:
         asked.append((model_name, _blurb(prose, basis.budgets)))
-        if chapters and basis.kind is BookKind.PROSE:  # the last chapter is noted when the blurb is made
+        if chapters and basis.kind is BookKind.PROSE:  # the digest of the last chapter is made together with the blurb
             asked.append((model_name, _reading(0, NOTES + prose.usual_tokens(max(basis.budgets[-1], 1)))))
     if chapters and basis.kind is BookKind.PROSE and not image_model_name:
         asked.append((model_name, Usage(calls=1, input_tokens=DESIGN_TASK, output_tokens=DESIGN_REPLY)))
@@ -109,7 +109,7 @@ def _blurb(prose: ProseLanguage, budgets: Sequence[int]) -> Usage:
 
 
 def _review(basis: Basis, revision: RevisionMode, context_tokens: int) -> Iterator[Usage]:
-    """The calls of an editor's reading, of the answer to it, and of comparisons, as the mode says."""
+    """The calls of an editor's reading, the author's revision and the comparisons, if `revision` includes them."""
     text = language(basis.content_language).usual_tokens(max(sum(basis.budgets), 1))
     findings = sum(basis.budgets) // WORDS_PER_FINDING + 1
     parts = -(-text // text_tokens(context_tokens))
@@ -133,7 +133,7 @@ def _pictures(spreads: int, tokens_each: int) -> Usage:
 
 
 def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
-    """The price of several similar calls. It is computed for one call, since a price may depend on a call's size."""
+    """The price of several similar calls, or None. Computed from one call, as a price may depend on a call's size."""
     calls = max(usage.calls, 1)
 
     def mean(total: int) -> int:
@@ -147,9 +147,9 @@ def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """The tokens that stand before a chapter's task: those in the provider's cache, and those that are new to it.
+    """The tokens of the prompt before a chapter's task: those read from the provider's cache, and the others (`new`).
 
-    `shown`: they include the text of the previous chapter.
+    `shown`: the prompt includes the text of the previous chapter.
     """
 
     cached: int
@@ -162,7 +162,11 @@ class _Prompt:
 
 
 def _prompts(static: int, sizes: Sequence[int], told: int, room: int) -> list[_Prompt]:
-    """The prompt of each chapter, given the tokens of each text and of each digest, and the room of the view."""
+    """The prompt of each chapter.
+
+    In tokens: `static`, the part that is the same for all chapters; `sizes`, the chapters' texts; `told`, one digest;
+    `room`, the limit for the texts of earlier chapters.
+    """
     prompts = [_Prompt(0, static, shown=False)]
     was_first = was_shown = 0
     for place in range(1, len(sizes)):
@@ -175,7 +179,7 @@ def _prompts(static: int, sizes: Sequence[int], told: int, room: int) -> list[_P
 
 
 def _chapters(basis: Basis, told: int, room: int) -> Iterator[Usage]:
-    """The calls that write the chapters, and those that note them for later ones."""
+    """The calls that write the chapters, and those that make digests of them for later chapters."""
     prose = language(basis.content_language)
     texts = [prose.usual_tokens(max(budget, 1)) for budget in basis.budgets]
     prompts = _prompts(basis.static, [text + HEADING_TOKENS for text in texts], told, room)
@@ -183,7 +187,7 @@ def _chapters(basis: Basis, told: int, room: int) -> Iterator[Usage]:
         parts = max(-(-basis.budgets[place] // Lengths.within(WINDOW, prose).longest), 1)
         writing, end = _writing(text, parts, prompt, place)
         yield writing
-        if prompt.shown:  # the previous chapter is noted in parallel
+        if prompt.shown:  # the digest of the previous chapter is made in parallel
             alone = is_read_alone(texts[place - 1], prompt.size - basis.static)
             yield _reading(0, NOTES + texts[place - 1]) if alone else _reading(prompt.size, NOTES)
         if place + 1 < len(prompts) and not prompts[place + 1].shown:
@@ -191,9 +195,10 @@ def _chapters(basis: Basis, told: int, room: int) -> Iterator[Usage]:
 
 
 def _writing(text: int, parts: int, prompt: _Prompt, before: int) -> tuple[Usage, int]:
-    """The calls that write a chapter, each of which reads the prefix that the previous one cached.
+    """The calls that write a chapter, and the tokens of the prompt before the last of these calls.
 
-    Also the tokens before the chapter's last stretch.
+    Each call reads the prefix that the previous call left in the cache. `text`: tokens of the chapter; `before`: the
+    number of earlier chapters.
     """
     stretch = text // parts
     task = TASK + (TAIL + EDGES + min(before, 20) * THREAD if before else 0)
@@ -208,14 +213,14 @@ def _writing(text: int, parts: int, prompt: _Prompt, before: int) -> tuple[Usage
 
 
 def _reading(cached: int, new: int) -> Usage:
-    """A call that notes the facts of a chapter."""
+    """A call that makes the digest of a chapter. `cached` and `new`: tokens of its prompt."""
     if cached < MIN_CACHED_TOKENS:
         return Usage(calls=1, input_tokens=cached + new, output_tokens=DIGEST_REPLY)
     return Usage(calls=1, input_tokens=new, output_tokens=DIGEST_REPLY, cache_read_tokens=cached)
 
 
 def _with_extra_calls(usage: Usage, prefix: int) -> Usage:
-    """The usage with extra calls: a cut reply or a repair reads the prefix once more."""
+    """The usage with a share of extra calls, for cut replies and repairs. Each reads the `prefix` tokens once more."""
     extra = EXTRA_CALLS * usage.calls
     return Usage(
         calls=round(usage.calls + extra),
@@ -236,7 +241,7 @@ def _seconds(model_name: str, usage: Usage, speed: ShownSpeed | None = None) -> 
 
 
 def seconds_of_words(model_name: str, speed: ShownSpeed | None, content_language: str, words: int, calls: int) -> int:
-    """The seconds that a model needs to write `words` words of the language in `calls` calls."""
+    """The seconds that a model needs to write `words` words in `calls` calls. If `speed` is None, at a usual speed."""
     written = language(content_language).usual_tokens(max(words, 1))
     waits = calls * speed.seconds_to_first_word if speed else 0.0
     return round(waits) + _seconds(model_name, Usage(calls=calls, output_tokens=written), speed)
@@ -269,7 +274,7 @@ class Estimates:
         self._known: dict[int, tuple[Any, Basis, Estimate]] = {}  # by the book's id; Any: its version
 
     def __call__(self, book: Book, chapters: Sequence[Chapter]) -> Callable[[], Estimate]:
-        """A function that returns the estimate at the speed measured until then."""
+        """A function that returns the estimate, with the model's speed at the time when the function is called."""
         version = (book.updated_at, *((chapter.id, chapter.updated_at) for chapter in chapters))
         seen, basis, found = self._known.pop(book.id, (None, None, None))
         if basis is None or found is None or seen != version:

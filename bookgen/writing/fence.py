@@ -21,11 +21,11 @@ def _harmless(mark: str, text: str, found: re.Match[str]) -> str:
 
 
 def _begins(text: str, start: int, letters: str) -> bool:
-    """Whether these letters come next, ignoring invisible characters between and around them."""
+    """Whether the text goes on with `letters` at `start`. Other characters than letters and digits are ignored."""
     seen = (letter for sign in islice(text, start, None) for letter in _letters(sign))
     return all(letter == next(seen, "") for letter in letters)
 
 
 def _letters(text: str) -> str:
-    """Only the letters and digits, in one width and case."""
+    """The letters and digits of a text, with all widths and cases made the same."""
     return "".join(sign for sign in unicodedata.normalize("NFKC", text).casefold() if sign.isalnum())

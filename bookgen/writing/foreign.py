@@ -71,23 +71,23 @@ MIN_CHAPTER_WORDS = 60  # a shorter text is judged by its paragraphs
 
 
 def foreign(content: str, book: Book) -> list[Flaw]:
-    """Narrative passages in another language, or one finding for the whole chapter if most of it is.
+    """A finding for each narrative passage in another language, or one for the whole chapter if most of it is.
 
-    Languages that the author or the outline announces are fine, and so are quotations, speech, letters and verse.
+    Languages that the author or the outline announces are allowed, as are quotations, speech, letters and verse.
     """
     tag = book.content_language
     detail = f"It is not in the book's language ({tag})."
     if mostly_foreign(content, tag) and not is_bilingual(book):
         blocks = paragraphs(without_code(content))
         first = next((block for block in blocks if not _is_in(primary(tag), block)), blocks[0])
-        return [Flaw("wrong_language", None, first[:200], f"Most of the chapter: {detail}")]
+        return [Flaw("wrong_language", None, first[:200], f"Most of the text is not in the book's language ({tag}).")]
     if announces_language(book):
         return []
     return [Flaw("wrong_language", index, block[:200], detail) for index, block in _passages(content, book)]
 
 
 def _passages(content: str, book: Book) -> list[tuple[int, str]]:
-    """The paragraphs in another language that lie between paragraphs in the book's own language."""
+    """The narrative paragraphs in another language than the book's, with their indexes."""
     code = primary(book.content_language)
     blocks = paragraphs(without_code(content))
     exempt, known = not_prose(blocks), phrases(book)

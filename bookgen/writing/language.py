@@ -70,20 +70,20 @@ _TOKENS_PER_OTHER_WORD = 3.5
 
 @dataclass(frozen=True, slots=True)
 class ProseLanguage:
-    """`characters_per_word` is None where words are separated by spaces."""
+    """How lengths are counted in a language. `characters_per_word` is None if spaces separate its words."""
 
     name: str
     characters_per_word: float | None
     tokens_per_word: float
 
     def length(self, words: int) -> str:
-        """`words` in the unit that a writer of this language counts in."""
+        """A length of `words` words as text: "900 words" or, in a language without spaces, a number of characters."""
         if self.characters_per_word is None:
             return f"{words} words"
         return f"{self.characters(words)} characters"
 
     def rough_length(self, words: int) -> str:
-        """`length`, rounded to two digits."""
+        """As `length`, with the number rounded to two significant digits."""
         number = self.characters(words) or words
         unit: int = 10 ** max(len(str(number)) - 2, 0)
         return f"{round(number / unit) * unit} {'words' if self.characters_per_word is None else 'characters'}"
@@ -106,7 +106,7 @@ class ProseLanguage:
 
 
 def primary(tag: str) -> str:
-    """The primary language of a tag, without its script and country."""
+    """The language code of a tag, without script and country: "pt" for "pt-BR"."""
     return tag.lower().replace("_", "-").split("-")[0]
 
 

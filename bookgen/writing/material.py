@@ -23,7 +23,7 @@ class OutlineChapter:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """An outline. `bible`: people, places, terms and voice as JSON. The budgets add up to the book's target exactly."""
+    """An outline. `bible`: people, places, terms and voice as JSON. The chapters' words sum to the book's target."""
 
     bible: Mapping[str, Any]
     chapters: tuple[OutlineChapter, ...]
@@ -77,8 +77,8 @@ class Finding:
 class TextChange:
     """A passage of the model's text that the service changed.
 
-    `after` is empty if the passage was removed. `follows` is the end of the text in front of the passage, empty at the
-    beginning of the chapter.
+    `before` is the passage as the model wrote it; `after` is empty if it was removed. `follows` is the end of the text
+    in front of the passage, empty at the beginning of the chapter.
     """
 
     kind: str
@@ -109,13 +109,13 @@ ANCHOR_CHARACTERS = 200
 
 
 def anchor(text: str) -> str:
-    """The end of `text`, which a `TextChange` keeps to find the place of its passage again."""
+    """The end of `text`. A `TextChange` stores it to find the place of its passage again."""
     return text.rstrip()[-ANCHOR_CHARACTERS:]
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What a spread's picture shows: a prompt for the painter, and an alt text in the book's language."""
+    """What the picture of a spread (two pages) shows: a prompt for the painter, an alt text in the book's language."""
 
     picture: str
     alt: str
@@ -126,7 +126,7 @@ class ChapterDraft:
     """A chapter's text. `digest` is None if none could be made; `changes` are in the order in which they were made.
 
     `writer` is the model that wrote the text. `in_parts`: the model has proved unable to write a whole chapter in one
-    call. A spread also has the scene to paint, and the `plan` of the book if it had to be made first.
+    call. A spread (two pages of a children's book) also has the `scene` to paint, and the book's `plan` if it is new.
     """
 
     content: str

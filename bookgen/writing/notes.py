@@ -1,4 +1,4 @@
-"""Notes of chapters: of those in view while the next chapter is written, and of the rest when the book is finished."""
+"""Make the digests of finished chapters: while a later chapter is written, or when the book is finished."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ from bookgen.writing.material import Material
 from bookgen.writing.steps import Steps
 from bookgen.writing.view import is_read_alone, size
 
-MAX_NOTED = 8  # chapters noted during one chapter; if a pasted book has more, the next chapters note them
-PATIENCE_SECONDS = 60.0  # with a busy or absent provider
-# How long a finished chapter waits for these notes. A slow model needs minutes, and a cancelled call is paid for.
+MAX_NOTED = 8  # digests made during one chapter; if a pasted book needs more, the next chapters make them
+PATIENCE_SECONDS = 60.0  # to wait for a busy or absent provider
+# How long a finished chapter waits for these digests. A slow model needs minutes, and a cancelled call is paid for.
 SECONDS = 180.0
 
 
 def is_noted_later(draft: WorkingDraft, content: str) -> bool:
-    """Whether the chapter will be noted while the next one is written, whose prompt must have room for it."""
+    """Whether the digest of this chapter is made while the next chapter is written.
+
+    That is the case if the next chapter is still to be written and its prompt has room for `content`, this chapter's
+    text.
+    """
     following = draft.material.after(draft.chapter.chapter_number)
     if following is None or size(content) > draft.room:
         return False
@@ -33,10 +37,10 @@ def is_noted_later(draft: WorkingDraft, content: str) -> bool:
 
 @asynccontextmanager
 async def noting(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest], None]) -> AsyncIterator[None]:
-    """Note the chapters in view that have no digest, in parallel with the block. `on_digest` receives each digest.
+    """While the `async with` block writes a chapter, make the missing digests of the chapters in its prompt.
 
-    It starts at the first word of the chapter's reply, because only then is the prompt in the provider's cache. A
-    failed note is retried with the next chapter.
+    `on_digest` receives each digest. The calls start at the first word of the chapter's reply, because only then is the
+    prompt in the provider's cache. A failed digest is tried again with the next chapter.
     """
     if not (unnoted := _unnoted(draft)):
         yield
@@ -53,10 +57,10 @@ async def noting(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest]
 
 
 async def note_rest(material: Material, steps: Steps) -> AsyncIterator[Digest]:
-    """The digests of written chapters that have no current one, at most of the last MAX_NOTED.
+    """Yield new digests of the last written chapters that have no current digest, at most MAX_NOTED.
 
     These are the last chapter of a book and chapters that its author has changed. Books without any text by a model,
-    books of verse and children's books get none. A failed note is left out. Raises CallsHalted.
+    books of verse and children's books get no digests. A failed digest is left out. Raises CallsHalted.
     """
     known = {each.chapter_number: digest for each in material.chapters if (digest := stored_digest(material, each))}
     for chapter in _rest(material, known):
@@ -83,7 +87,7 @@ def _rest(material: Material, known: Mapping[int, Digest]) -> list[Chapter]:
 
 
 def _is_noted(book: Book) -> bool:
-    """Whether what happens in a chapter matters to the next ones. It does not in poems and picture books."""
+    """Whether the chapters of the book get digests. Poems and picture books do not need them."""
     return book.kind is not BookKind.CHILDRENS and story_kind(book) != StoryKind.VERSE
 
 
@@ -114,7 +118,7 @@ async def _note(
 
 
 async def _asked(chapter: Chapter, threads: Sequence[str], draft: WorkingDraft, steps: Steps) -> Digest | None:
-    """Request the digest with the cached prompt of the chapter, or with the chapter's text alone if that is cheaper."""
+    """The digest of `chapter`, with the cached prompt of `draft` or, if cheaper, with the chapter's text alone."""
     sizes = {
         each.chapter_number: block.tokens for each, block in zip(draft.view.chapters, draft.view.blocks, strict=True)
     }

@@ -111,7 +111,7 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
             if not plan.form_shown:
                 raise
             plan.form_shown = False
-    budgets = spread(max(book.target_word_count, book.chapter_count), book.chapter_count)  # none of 0 words
+    budgets = spread(max(book.target_word_count, book.chapter_count), book.chapter_count)  # no budget is 0
     chapters = [
         OutlineChapter(title, text, words, plan.plans.get(number, {}))
         for number, ((title, text), words) in enumerate(zip(plan.chapters, budgets, strict=True), 1)
@@ -120,7 +120,7 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
 
 
 def _settled(book: Book, window: int) -> str:
-    """What the author has decided, for the first call; empty if nothing."""
+    """The part of the first prompt with what the author has decided; empty if the author has decided nothing."""
     if not book.authored_bible:
         return ""
     return SETTLED.format(settled=planning.bible(book.authored_bible, window))
@@ -130,8 +130,8 @@ def _settled(book: Book, window: int) -> str:
 class _Plan:
     """An outline while it is drafted.
 
-    `given`: what the first call is told about drawn material; `most`: the number of chapters requested per reply;
-    `apart`: the bible is requested in a separate call; `form_shown`: an example shows the form of a reply.
+    `given`: names and places drawn at random, for the first prompt; `most`: the number of chapters requested per reply;
+    `apart`: the bible is requested in a separate call; `form_shown`: the prompt has an example of the reply.
     """
 
     book: Book
@@ -145,7 +145,7 @@ class _Plan:
     plans: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
     async def go_on(self, steps: Steps) -> None:
-        """Ask for the next piece."""
+        """Request the next piece: the bible, chapters, or both; and add it to the outline."""
         first, last = len(self.chapters) + 1, self._last()
         numbers = range(first, last + 1)
         if self.bible:
@@ -173,7 +173,7 @@ class _Plan:
         self.plans |= {number: plan for number, plan in plans.items() if number <= len(self.chapters)}
 
     def ask_for_less(self) -> bool:
-        """Make the next piece smaller. Returns False if the last one was already the smallest."""
+        """Make the next piece smaller after a reply was cut off. Returns False if it is already the smallest."""
         pieces = self._last() - len(self.chapters)
         if not self.bible:
             less, self.apart = pieces > 0, True
@@ -182,7 +182,7 @@ class _Plan:
         return self.most > 0
 
     def _last(self) -> int:
-        """The number of the last chapter of the next piece; 0 if the piece is the bible alone."""
+        """The number of the last chapter that the next piece plans; 0 if the piece is the bible alone."""
         if not self.bible and (self.apart or self.window < SMALL):
             return 0
         return min(len(self.chapters) + min(self.most, planning.batch(self.book, self.window)), self.book.chapter_count)
@@ -231,9 +231,9 @@ class _Plan:
         return self._request(task, form, with_bible=self.window >= WINDOW)
 
     def _planned_kind(self, last: int) -> Book | None:
-        """The book, if this piece also has plans of its chapters; otherwise None.
+        """The book, whose kind decides the form of the chapters' plans; None if no plans are requested.
 
-        A small context window has no room for plans, and some models would echo their form.
+        A small context window has no room for plans, and a model that copies the example gets none.
         """
         if not last or self.window < WINDOW or not self.form_shown:
             return None

@@ -70,7 +70,7 @@ class ReplyForm:
         return object_of(parts)
 
     def example(self) -> str:
-        """An empty reply as JSON, for the model to copy and fill in."""
+        """A reply with "…" for every text, as JSON, for the model to copy and fill in."""
         entry = [{"name": "…", "description": "…"}]
         parts: dict[str, Any] = {"premises": [{"premise": "…", "probability": 0.5}]} if self.premises else {}
         if self.bible:
@@ -91,14 +91,17 @@ class ReplyForm:
         return SHOWN.format(form=self.example())
 
     def asked_in_words(self) -> str:
-        """The same without the example and without the plans, for a model that would echo it."""
+        """Sentences that ask for such a reply without an example or plans, for a model that would copy an example."""
         keys = ", ".join(f'"chapter_{number}"' for number in self.numbers)
         parts = [BIBLE_IN_WORDS] * self.bible + [CHAPTERS_IN_WORDS.format(keys=keys)] * bool(keys)
         return IN_WORDS.format(parts="; ".join(parts))
 
 
 def refuse_nonsense(request: TextRequest, chapters: Iterable[tuple[str, str]]) -> None:
-    """Raise Malformed if the summaries repeat the instructions of `request` or are not in the book's language."""
+    """Raise Malformed if a summary repeats the instructions of `request` or most are not in the book's language.
+
+    `chapters`: the title and the summary of each.
+    """
     chapters, instructed, tag = list(chapters), instructions(request), request.brief["language"]
     for title, summary in chapters:
         if echoed(summary, instructed):
@@ -110,17 +113,17 @@ def refuse_nonsense(request: TextRequest, chapters: Iterable[tuple[str, str]]) -
 def with_plans(
     read: Callable[[Mapping[str, Any]], T], numbers: Sequence[int]
 ) -> Callable[[Mapping[str, Any]], tuple[T, dict[int, dict[str, Any]]]]:
-    """A function that reads a reply with `read`, and also the plans that the reply has for the chapters `numbers`."""
+    """A function that returns the result of `read` for a reply, and the reply's plans of the chapters `numbers`."""
     return lambda reply: (read(reply), chapter_plan.read_all(reply, numbers))
 
 
 def read_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
-    """Read the bible and the chapters up to `last`; 0: the bible alone."""
+    """The bible, and the title and summary of each chapter up to `last` (0: no chapters). Raises Malformed."""
     return _read_bible(reply.get("bible", reply)), read_chapters(reply, 1, last) if last else []
 
 
 def rescue_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
-    """Read the bible and the complete chapters, possibly none, of a reply that broke off."""
+    """The bible, and title and summary of each complete chapter, in a reply that broke off. Raises Malformed."""
     bible = _read_bible(reply.get("bible", reply))
     try:
         return bible, rescue_chapters(reply, 1, last)
@@ -129,7 +132,7 @@ def rescue_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any]
 
 
 def rescue_chapters(reply: Mapping[str, Any], first: int, last: int) -> list[tuple[str, str]]:
-    """Read the complete chapters from `first` on, at least one, of a reply that broke off."""
+    """Title and summary of each complete chapter from `first` on in a cut reply. Raises Malformed if there is none."""
     for end in range(last, first, -1):
         try:
             return read_chapters(reply, first, end)
@@ -155,7 +158,7 @@ def _read_bible(bible: object) -> Mapping[str, Any]:
 
 
 def _items(value: object) -> list[object]:
-    """The items of a list, or of an object whose keys are their names."""
+    """The items of a list; of an object, its values, each with its key as the name."""
     if isinstance(value, Mapping):
         return [{"name": key, "description": each} if isinstance(each, str) else {"name": key, **each}
                 for key, each in value.items() if isinstance(each, str | Mapping)]  # fmt: skip
@@ -163,7 +166,7 @@ def _items(value: object) -> list[object]:
 
 
 def _entry(item: object) -> dict[str, str] | None:
-    """A name and its description. An entry without a description is kept; one without a name is not."""
+    """The name and the description of an entry, which may be empty; None if the entry has no name."""
     record = item if isinstance(item, Mapping) else {"name": item}
     try:
         name = structured.text_of(record, "name", longest=120)
@@ -177,13 +180,13 @@ def _entry(item: object) -> dict[str, str] | None:
 
 
 def read_chapters(reply: Mapping[str, Any], first: int, last: int) -> list[tuple[str, str]]:
-    """Read the chapters `first` to `last`, each exactly once."""
+    """Title and summary of each chapter from `first` to `last`. Raises Malformed if one is missing."""
     wanted = list(range(first, last + 1))
     return list(read_numbered(reply, wanted).values())
 
 
 def read_numbered(reply: Mapping[str, Any], wanted: Sequence[int]) -> dict[int, tuple[str, str]]:
-    """Read the chapters with the numbers `wanted`, each exactly once."""
+    """Title and summary of each chapter in `wanted`, by its number. Raises Malformed if one is missing."""
     records = _records(reply.get("chapters"))
     numbers = [_number(record.get("number", record.get("chapter_number"))) for record in records]
     if isinstance(keyed := reply.get("chapters"), Mapping):
@@ -206,7 +209,7 @@ def read_numbered(reply: Mapping[str, Any], wanted: Sequence[int]) -> dict[int, 
 
 
 def _refuse_sameness(chapters: Mapping[int, tuple[str, str]]) -> None:
-    """Raise Malformed if two summaries are alike or many titles occur twice."""
+    """Raise Malformed if two summaries are equal or fewer than two thirds of the titles are different."""
     titles = {title.casefold() for title, _ in chapters.values()}
     if len(titles) * 3 < len(chapters) * 2:
         raise Malformed(f"{len(chapters)} chapters have only {len(titles)} different titles")
@@ -217,7 +220,7 @@ def _refuse_sameness(chapters: Mapping[int, tuple[str, str]]) -> None:
 
 
 def _records(chapters: object) -> list[Mapping[str, Any]]:
-    """Chapters in a list or under keys, each a record or a string "Title: summary"."""
+    """The chapters of a reply as records, from a list or an object of records or of strings "Title: summary"."""
     listed = list(chapters.values()) if isinstance(chapters, Mapping) else chapters
     records = [_as_record(chapter) for chapter in listed] if isinstance(listed, list) else None
     if records is None or not all(isinstance(record, Mapping) for record in records):

@@ -13,7 +13,7 @@ from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.material import TextChange
 from bookgen.writing.task_words import refuses
 
-MIN_JUDGED_ASK_WORDS = 150  # a stretch requested with fewer words may be a single sentence
+MIN_JUDGED_ASK_WORDS = 150  # for a shorter request, a single sentence may be a complete reply
 MIN_REPLY_SHARE, MAX_REFUSAL_SHARE = (
     0.1,
     0.3,
@@ -42,9 +42,9 @@ class Stretch:
 
 
 def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, part: Part) -> Stretch:
-    """The text of a reply, without what certainly does not belong in the book.
+    """The text of a reply to `request`, without what certainly does not belong in the book.
 
-    A reply that ended by itself is kept to its last word. One that broke off loses its unfinished last sentence.
+    A reply that was cut off loses its unfinished last sentence.
     """
     cleaned = reply_cleanup.prose(reply.text, draft.chapter, opening=not draft.text)
     piece, changes = cleaned.text, cleaned.changes
@@ -69,8 +69,8 @@ def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, pa
 def _problem(draft: WorkingDraft, reply: TextReply, piece: str, part: Part, sent_back: Sequence[str]) -> str:
     """Why a reply cannot be text of the chapter; empty if it can.
 
-    A reply that ends far too early is a refusal or an excuse, whatever it says. If the chapter already has text, a few
-    words may be all that was missing.
+    A reply that ends far too early counts as a refusal or an excuse. If the chapter already has text, a few words may
+    be all that was missing. `sent_back`: the sentences of `piece` that are the service's own instructions.
     """
     if problem := nonsense.problem_with(piece, draft.book, sent_back):
         return problem

@@ -93,7 +93,7 @@ def _position(part: budget.Part) -> str:
 
 
 def part_request(draft: WorkingDraft, part: budget.Part, task: Task) -> TextRequest:
-    """The request for `part`, with everything that the model needs to write it."""
+    """The request for `part`, with everything that the model needs to write it. `task`: why this part is requested."""
     prompt = _prompt(draft, part, task)
     system = draft.system()
     max_tokens = _room(draft, part)
@@ -223,7 +223,7 @@ def _plan(draft: WorkingDraft) -> str:
 
 
 def _given(draft: WorkingDraft) -> Iterator[str]:
-    """The context around the chapter, as far as there is any."""
+    """The parts of the prompt about what surrounds the chapter: the next one, open threads, decisions, and so on."""
     chapter = draft.chapter
     following = draft.material.after(chapter.chapter_number)
     yield NEXT_CHAPTER.format(summary=_task(following, draft.window // 24)) if following else LAST_CHAPTER

@@ -51,7 +51,7 @@ NOTHING_BEFORE, NOTHING_AFTER = "Nothing: the chapter begins with it.", "Nothing
 
 @dataclass(frozen=True, slots=True)
 class ChosenPassage:
-    """`chapter.content[start:end]`, and what its author asks for. Offsets count characters."""
+    """The passage `chapter.content[start:end]`, and how its author wants it rewritten. Offsets count characters."""
 
     chapter: Chapter
     start: int
@@ -78,9 +78,9 @@ class UnusablePassage(UpstreamAIError):
 async def rewrite_passage(
     material: Material, passage: ChosenPassage, steps: Steps, *, context_tokens: int = WINDOW
 ) -> Correction:
-    """The passage in other words, as a correction of its chapter. Raises UpstreamAIError if the model sends none.
+    """The passage in other words, as a correction of its chapter. Raises UpstreamAIError if no reply is usable.
 
-    A model that takes more than WINDOW `context_tokens` is shown the text of earlier chapters.
+    If `context_tokens` is more than WINDOW, the prompt has the text of earlier chapters.
     """
 
     async def ask_on(context_tokens: int) -> TextReply:
@@ -98,7 +98,7 @@ async def rewrite_passage(
 
 
 def _text_of(reply: TextReply, passage: ChosenPassage) -> str:
-    """The new text with the white space that surrounds the old one."""
+    """The new text, with the white space at the edges of the old passage. Raises UnusablePassage."""
     number, former = passage.chapter.chapter_number, passage.text
     if reply.stop is not StopReason.END:
         raise UnusablePassage(number, "it breaks off")
@@ -114,8 +114,9 @@ def _text_of(reply: TextReply, passage: ChosenPassage) -> str:
 
 
 def passage_request(material: Material, passage: ChosenPassage, window: int, room: int) -> TextRequest:
-    """The request for the new passage. `window`: the size of the context; `room`: its part for the text of other
-    chapters.
+    """The request for the new passage.
+
+    `window`: tokens of the context, without the text of earlier chapters; `room`: further tokens for that text.
     """
     book, chapter, lang = material.book, passage.chapter, language(material.book.content_language)
     digests = [digest for number, digest in sorted(material.digests.items()) if number < chapter.chapter_number]

@@ -14,7 +14,7 @@ from bookgen.writing.window import SMALL, WINDOW, clip, scaled
 BATCH = 20  # chapters per reply: as many as models plan well and as fit into a reply
 MAX_TOKENS = 12_000  # of any reply
 BIBLE_WORDS, CHAPTER_WORDS = 900, 110  # the maximum length in a reply
-BRIEF_CHAPTER_WORDS = 60  # … in a small window
+BRIEF_CHAPTER_WORDS = 60  # the maximum length in a small window
 JSON_TOKENS = 40  # around a chapter's words
 LONG_CHAPTER = 3_000  # words
 PLAN_SHARE = 0.4  # of a small window, for a reply
@@ -80,7 +80,7 @@ def range_of(first: int, last: int) -> str:
 
 
 def summaries(book: Book, window: int) -> str:
-    """How long the summaries should be. A long chapter needs a full summary, or the model pads it."""
+    """The length of each summary as text. A long chapter needs a longer summary, or the model fills it with padding."""
     if window < SMALL:
         return language(book.content_language).between(25, 40)
     long = book.target_word_count > LONG_CHAPTER * book.chapter_count
@@ -92,7 +92,7 @@ def bible(settled: Mapping[str, Any], window: int) -> str:
 
 
 def planned(chapters: Iterable[tuple[int, tuple[str, str]]], count: int, window: int, *, near: int) -> str:
-    """The plan so far; in a small window only the chapters nearest to `near`."""
+    """The plan so far, from number, title and summary; in a small window only the chapters nearest to number `near`."""
     total = scaled(ALL_PLANNED, window)
     most = context.share(total, count, MAX_PLAN_TOKENS)
     shown = list(chapters)
@@ -106,7 +106,7 @@ def room(
 ) -> int:
     """The token limit of a reply that plans this many chapters.
 
-    `plan_words`: of each chapter's scenes or steps; `premise_words`: of the premises to choose from.
+    `plan_words`: the words for each chapter's scenes or steps; `premise_words`: those for the premises to choose from.
     """
     words = (BIBLE_WORDS if with_bible else 0) + premise_words + (_chapter_words(window) + plan_words) * chapters
     needed = language(book.content_language).tokens(words) * 3 // 2 + JSON_TOKENS * chapters

@@ -1,4 +1,4 @@
-"""Remove what no book may contain: characters that PostgreSQL cannot store, and a model's thinking."""
+"""Remove what no book may contain: characters that PostgreSQL cannot store, and a model's <think> blocks."""
 
 from __future__ import annotations
 

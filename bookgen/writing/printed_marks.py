@@ -1,4 +1,4 @@
-"""Find asterisks that would be printed: marks of emphasis that neither open nor close one."""
+"""Find asterisks that would be printed, since they neither open nor close emphasis."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 _BESIDE_A_WORD = re.compile(r"(?<=\w)\*+|\*+(?=\w)")
-_MEANT = re.compile(r"\w\*+\w|\d\*|\*\d")  # f**k, and the signs of notes
+_MEANT = re.compile(r"\w\*+\w|\d\*|\*\d")  # intended: f**k, and asterisks that mark notes
 MAX_MARKS, MAX_LETTERS = 500, 10_000  # in a paragraph: the parser needs too long for more
 _AROUND = 40  # letters of the text on each side that a finding quotes
 
@@ -29,9 +29,9 @@ def printed_marks(content: str) -> list[Flaw]:
 
 
 def _printed(paragraph: str) -> Iterator[str]:
-    """The text around each such asterisk."""
+    """The text around each asterisk beside a word that would be printed."""
     for token in _markdown().parseInline(paragraph)[0].children or []:
-        # An escaped one is meant, and is a token of its own kind.
+        # An escaped asterisk is intended; the parser gives it another token type.
         if token.type != "text" or "*" not in token.content:
             continue
         text = token.content
@@ -41,6 +41,6 @@ def _printed(paragraph: str) -> Iterator[str]:
 
 @cache
 def _markdown() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # imported by `app` once it serves
+    from markdown_it import MarkdownIt  # loaded late: `app.serve` imports it after the start
 
     return MarkdownIt("commonmark").disable("text_join")

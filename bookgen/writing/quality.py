@@ -23,8 +23,8 @@ from bookgen.writing.reply_cleanup import Cleaned
 from bookgen.writing.residue import residue, without_residue
 from bookgen.writing.stock_phrases import moral, stock_paragraphs
 
-MAX_DRIFT = 0.25  # of its budget: a chapter that differs more gets a finding
-MAX_DRIFT_OF_VERSE = 0.6  # the lines of its poems decide
+MAX_DRIFT = 0.25  # of its budget: a shorter or longer chapter gets a finding
+MAX_DRIFT_OF_VERSE = 0.6  # more, because the lines of its poems decide
 
 RECENT = 15  # chapters
 MAX_OF_A_KIND = 8  # findings of one kind per chapter: more would say nothing new
@@ -49,7 +49,7 @@ ORDER = (
 
 
 async def certain(content: str, book: Book) -> Cleaned:
-    """`content` without talk about the task and exactly repeated paragraphs, with a record of what was removed."""
+    """`content` without remarks about the task and exactly repeated paragraphs, and what was removed."""
     return await threads.compute(_certain, content, book)
 
 
@@ -105,7 +105,7 @@ def texts_before(material: Material, chapter: Chapter) -> list[str]:
 async def avoid(material: Material, chapter: Chapter) -> list[str]:
     """Sentences that earlier chapters have used too often, for the next chapter to avoid.
 
-    Only the newest chapters are read, since every run does this first after a restart. `inspect` sees the older ones.
+    Only the last chapters are read, to save time: after a restart, nothing is cached. `inspect` reads all of them.
     """
     texts = texts_before(material, chapter)[-RECENT:]
     if not texts or has_refrains(material.book):

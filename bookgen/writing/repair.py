@@ -54,7 +54,7 @@ async def revise(
     system: tuple[Block, ...],
     steps: Steps,
 ) -> str:
-    """Have paragraph `index` rewritten; the paragraph stays as it is if the reply cannot replace it."""
+    """The paragraph `blocks[index]` as the model rewrites it; unchanged if the reply cannot replace it."""
     request = _request(blocks, index, flaws, book, chapter, system)
     try:
         reply = await steps.reply(request)

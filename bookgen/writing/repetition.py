@@ -21,8 +21,8 @@ from bookgen.writing.text_units import by_character, units
 
 SENTENCE_WORDS = 6  # shorter sentences may be repeated on purpose
 PHRASE_WORDS = 8
-PHRASES_OF_A_PARAGRAPH = 0.3  # of its phrases that occurred before in other sentences
-ALIKE = 0.6  # of the words of two openings
+PHRASES_OF_A_PARAGRAPH = 0.3  # of its phrases: a paragraph with this many known phrases is a repetition
+ALIKE = 0.6  # of the words of two openings must be the same
 EDGE_WORDS = 14
 SAME_UNITS = 5
 MAX_AVOIDED = 14
@@ -37,15 +37,17 @@ DOUBLE_REMOVED = "The chapter has this paragraph twice, word for word. The secon
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The sentences, phrases and edges of a chapter, mostly as hashes, which are the same in every process."""
+    """The sentences and phrases of a chapter as hashes, to find repetitions. Hashes are the same in every process.
+
+    `opening` and `ending`: the units (words or characters) at its start and end; `edges`: hashes of its first and last
+    sentences, which a later chapter may repeat on purpose.
+    """
 
     sentences: frozenset[int]
     phrases: frozenset[int]
     opening: tuple[str, ...]
     ending: tuple[str, ...]
-    edges: frozenset[int] = (
-        frozenset()
-    )  # paragraphs of the first and last sentences, which a later chapter may repeat on purpose
+    edges: frozenset[int] = frozenset()
 
     @property
     def bytes(self) -> int:
@@ -120,7 +122,7 @@ def repeated(content: str, earlier: Sequence[str]) -> list[Flaw]:
     taken_up = frozenset().union(*(each.edges for each in known))
     blocks = paragraphs(content)
     exempt = not_prose(blocks)
-    own: dict[int, int] = {}  # the last paragraph with the sentence
+    own: dict[int, int] = {}  # the index of the last paragraph with each sentence
     flaws: list[Flaw] = []
     told: set[int] = set()
     for index, paragraph in enumerate(blocks):
@@ -136,14 +138,14 @@ def repeated(content: str, earlier: Sequence[str]) -> list[Flaw]:
         elif within:
             flaws.append(Flaw("repeated_sentence", index, within[0][0], "The chapter has the same sentence twice."))
         elif not any(chapters_with[whole] for _, whole in new) and _mostly_known(phrases, known_phrases):
-            flaws.append(Flaw("repeated_phrases", index, paragraph[:200], "Earlier chapters say it in these phrases."))
+            flaws.append(Flaw("repeated_phrases", index, paragraph[:200], "Earlier chapters have the same phrases."))
         told.update(whole for _, whole in (*again, *within))
         own.update((whole, index) for _, whole, _ in said if whole is not None)
     return flaws
 
 
 def _on_purpose(first: int, again: int, paragraphs_in_all: int) -> bool:
-    """Whether the same words in these two paragraphs are an anaphora, or an opening that returns at the end."""
+    """Whether words in paragraphs `first` and `again` are repeated on purpose: near each other, or at start and end."""
     return again - first <= NEAR_PARAGRAPHS or _is_echo(first, again, paragraphs_in_all)
 
 
@@ -165,7 +167,7 @@ def without_doubles(content: str) -> Cleaned:
 
 
 def repeated_paragraphs(content: str) -> list[Flaw]:
-    """The long paragraphs that occur twice, word for word, and that `without_doubles` keeps because they may be meant.
+    """The long paragraphs that occur twice, word for word, and that `without_doubles` keeps as perhaps intended.
 
     Verse and quotations are often repeated, so they are not reported.
     """
@@ -189,7 +191,7 @@ def _doubles(blocks: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _is_echo(first: int, again: int, paragraphs_in_all: int) -> bool:
-    """Whether the chapter's opening returns at its end."""
+    """Whether paragraph `first` is in the chapter's opening and paragraph `again` is at its end."""
     far = again - first > 2 * EDGE_PARAGRAPHS
     return far and first < EDGE_PARAGRAPHS and again >= paragraphs_in_all - EDGE_PARAGRAPHS
 
@@ -213,12 +215,12 @@ def same_edges(content: str, earlier: Sequence[str]) -> list[Flaw]:
 
 
 def alike(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two texts begin with the same units, or share most units of their beginnings."""
+    """Whether two texts, as units (words or characters), begin alike or have most units in common."""
     unspaced = by_character(one)
     same = 2 * SAME_UNITS if unspaced else SAME_UNITS
     if min(len(one), len(other)) < same:
         return False
-    # Single characters would give units that are too short.
+    # Most texts share single characters, the units of scripts without spaces.
     common = 0 if unspaced else sum((Counter(one) & Counter(other)).values())
     return one[:same] == other[:same] or common >= ALIKE * max(len(one), len(other))
 
@@ -226,7 +228,7 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
 def to_avoid(earlier: Sequence[str]) -> list[str]:
     """What the next chapter should not repeat: sentences used twice, then openings and endings of chapters.
 
-    In the order in which they were first written, so that the same book gives the same prompt.
+    The order depends only on the texts, so that the same book gives the same prompt.
     """
     seen: dict[int, int] = {}
     texts: dict[int, str] = {}

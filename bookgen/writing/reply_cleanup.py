@@ -33,7 +33,7 @@ _PART_NUMBER = re.compile(
 )
 
 ANNOUNCEMENT = "The model announced its text. The announcement was removed."
-TITLE = "The model put a title over its text. The book sets the title itself, so it was removed."
+TITLE = "The model put a title above its text. It was removed, because the book prints its own titles."
 POSTSCRIPT = "The model wrote about its task after the text. This was removed."
 
 

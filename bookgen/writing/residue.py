@@ -58,9 +58,9 @@ _BLANK_OF_A_LETTER = re.compile(
     r"(?:empezaba|decía) la carta|(?:cominciava|diceva) la lettera|(?:começava|dizia) a carta)\b",
     re.IGNORECASE,
 )
-NEAR = 3  # paragraphs before and after
+NEAR = 3  # paragraphs before and after a placeholder
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
-_POSTSCRIPT = re.compile(r"\W*P\.? ?S\b")  # of a letter in the story
+_POSTSCRIPT = re.compile(r"\W*P\.? ?S\b")  # the postscript of a letter in the story
 _SPOKEN = ("—", "–", "- ", "‘", "'")
 
 META_REMOVED = "The model spoke about its task instead of writing the book. The paragraph was removed."
@@ -83,7 +83,7 @@ def residue(content: str, chapter: Chapter, tag: str) -> list[Flaw]:
 
 
 def _task_talk(blocks: Sequence[str], index: int, tag: str, *, is_prose: bool, in_letter: bool) -> str:
-    """The model's words to its user in a paragraph. Letters need more signs; lists and verse are skipped."""
+    """The model's words to its user in a paragraph; empty if none. A letter needs more signs; lists are skipped."""
     block = blocks[index]
     if is_marked_up(block) or not (is_prose or in_letter):
         return ""
@@ -95,7 +95,7 @@ def _task_talk(blocks: Sequence[str], index: int, tag: str, *, is_prose: bool, i
 
 @by_paragraph
 def _meta_in(paragraph: str) -> str:
-    """The model's words to its user. Dialogue between characters does not count."""
+    """The model's words to its user in a paragraph, without dialogue between characters; empty if none."""
     if paragraph.lstrip().startswith(_SPOKEN):
         return ""
     small = paragraph.replace("İ", "i").lower()  # the only letter whose lower case has another length
@@ -110,7 +110,7 @@ def _placeholder_in(paragraph: str) -> str:
 
 
 def _announced(blocks: Sequence[str], index: int) -> bool:
-    """Whether the text near the paragraph mentions filling something in, or the blank itself."""
+    """Whether a placeholder in this paragraph is intended: the text near it is about filling in a form or a letter."""
     near = blocks[max(0, index - NEAR) : index + NEAR + 1]
     return bool(_BLANK_OF_A_LETTER.search(blocks[index])) or any(
         _FILLING_IN.search(_PLACEHOLDER.sub("", block)) for block in near
@@ -118,9 +118,9 @@ def _announced(blocks: Sequence[str], index: int) -> bool:
 
 
 def _headings(content: str, chapter: Chapter) -> list[Flaw]:
-    """The chapter's own title, and a heading that repeats the previous one, as a model writes it when it continues.
+    """A finding for each heading that repeats the chapter's title or the heading before it.
 
-    The same heading after a different one is the author's: each recipe of a chapter has its ingredients."""
+    The same heading after a different one is intended: each recipe of a chapter has its ingredients."""
     if "#" not in content:
         return []
     flaws = []
@@ -130,7 +130,7 @@ def _headings(content: str, chapter: Chapter) -> list[Flaw]:
             heading = line.strip("# \t")
             key = heading.strip("*_ ").casefold()
             if key in (title, last):
-                flaws.append(Flaw("duplicate_heading", index, heading, "The title or the heading above says the same."))
+                flaws.append(Flaw("duplicate_heading", index, heading, "It repeats the title or the heading above it."))
             last = key
     return flaws
 

@@ -48,7 +48,8 @@ async def rework_chapters(
 ) -> dict[int, OutlineChapter]:
     """New titles, summaries and plans for the chapters with these numbers, which keep their budgets.
 
-    A model that takes more than WINDOW `context_tokens` is shown the text of the book, else only its digests.
+    If `context_tokens` is more than WINDOW, the prompt has the chapters' text, as far as it fits, else only digests.
+    Raises InvalidInput if a chapter does not exist.
     """
     budgets = {chapter.chapter_number: chapter.target_word_count for chapter in material.chapters}
     wanted = sorted(set(numbers))

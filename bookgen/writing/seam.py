@@ -45,7 +45,7 @@ def _contains(whole: Sequence[str], part: Sequence[str]) -> bool:
 
 
 def join(before: str, piece: str, *, same_paragraph: bool) -> str:
-    """`piece` after `before`: in the same paragraph if that was cut in the middle, else in a new one."""
+    """`before` followed by `piece`, in the same paragraph if `same_paragraph` is true, else in a new one."""
     if not before or not piece:
         return before or piece
     if not same_paragraph or re.match(r"#{1,6}\s|[-*+]\s|\d+[.)]\s|[|>]|\*\*\*", piece):

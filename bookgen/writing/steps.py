@@ -22,5 +22,5 @@ class Steps(Protocol):
         ...
 
     def beside(self) -> Steps:
-        """Steps for concurrent calls."""
+        """An instance for calls that run at the same time as the calls of this one."""
         ...

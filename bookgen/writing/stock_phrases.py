@@ -18,7 +18,7 @@ from bookgen.writing.language import primary
 from bookgen.writing.not_prose import has_speech, not_prose
 
 MIN_PHRASES = 3
-MIN_SHARE = 0.6  # of the paragraph's sentences with a stock phrase
+MIN_SHARE = 0.6  # of a paragraph's sentences have a stock phrase
 LAST_SENTENCES = 3
 
 STOCK = "This paragraph is made of stock phrases: “{}”."
@@ -42,7 +42,7 @@ def stock_paragraphs(content: str, tag: str) -> list[Flaw]:
 
 
 def _dense(block: str, pattern: re.Pattern[str]) -> Sequence[str]:
-    """The stock phrases of the paragraph if most of its sentences have one, else nothing."""
+    """The stock phrases of the paragraph if most of its sentences have one, else an empty list."""
     found = list(dict.fromkeys(match[0].casefold() for match in pattern.finditer(block)))
     if len(found) < MIN_PHRASES:
         return []
@@ -52,7 +52,7 @@ def _dense(block: str, pattern: re.Pattern[str]) -> Sequence[str]:
 
 
 def moral(content: str, tag: str) -> list[Flaw]:
-    """The last lines of a chapter if they state its moral."""
+    """A finding with the last sentences of a chapter if they state its moral, else an empty list."""
     patterns = _patterns(primary(tag), "morals")
     blocks = paragraphs(_plain(content)) if patterns else []
     last = len(blocks) - 1
@@ -71,7 +71,7 @@ def _plain(text: str) -> str:
 
 @cache
 def _patterns(code: str, kind: str) -> tuple[re.Pattern[str], ...]:
-    """One pattern for all phrases and one for each moral; none for a language without a list."""
+    """A language's patterns: one for all phrases (`kind` "phrases"), one for each moral ("morals"). May be empty."""
     listed = _lists().get(code, {}).get(kind, ())
     told = [each.replace("WHO", _WHO) for each in listed]
     if kind == "phrases" and told:

@@ -1,4 +1,4 @@
-"""Get JSON from a model: tolerant of its form, strict about its content, without silent defaults."""
+"""Get JSON from a model: tolerant of formal mistakes, strict about the content, without silent defaults."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bookgen.writing.steps import Steps
 T = TypeVar("T")
 
 MAX_REPLY_CHARACTERS = 400_000  # a longer text is a loop
-MAX_SHOWN_CHARACTERS = 60_000  # of a reply shown to the model for repair; every window is larger
+MAX_SHOWN_CHARACTERS = 60_000  # of a reply that the model is shown to repair it; every context window is larger
 DEEPEST = 100  # nested objects and lists; Python's own limit depends on its version
 
 _FENCE = re.compile(r"```[A-Za-z0-9]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
@@ -112,7 +112,7 @@ Send the whole object again, corrected and complete. Only the JSON object: no ot
 
 
 def _repair(request: TextRequest, reply: TextReply, problem: Malformed) -> TextRequest | None:
-    """The request that shows the model its own reply to repair; None if there is nothing to show."""
+    """A request that shows the model its reply and the problem; None if the reply is empty or too long to show."""
     if not reply.text.strip() or len(reply.text) > MAX_SHOWN_CHARACTERS:
         return None
     again = REPAIR.format(problem="; ".join(filter(None, (str(problem), problem.advice))))
@@ -148,7 +148,7 @@ async def _read(
 _WRAPPERS = frozenset({"response", "result", "data", "output", "json", "object", "answer", "reply", "outline", "book"})
 _DECODER = json.JSONDecoder(strict=False)
 TOO_DEEP = "its objects and lists are nested far too deep"
-_STARTS = 12  # braces tried as the start of the object
+_STARTS = 12  # opening braces to try as the start of the object
 
 
 async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
@@ -173,7 +173,7 @@ async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
 
 
 async def whole_parts(text: str) -> Mapping[str, Any]:
-    """The complete parts of an object that broke off."""
+    """The complete parts of an object that was cut off. Raises Malformed if there are none."""
     text = without_thoughts(text).rstrip()
     start = text.find("{")
     if start < 0 or len(text) > MAX_REPLY_CHARACTERS:
@@ -188,7 +188,7 @@ async def whole_parts(text: str) -> Mapping[str, Any]:
 
 
 def _without_last(value: Any) -> Any:
-    """`value` without its last text, and without the objects and lists that are empty then."""
+    """`value` without its last text or number, and without objects and lists that this leaves empty."""
     if isinstance(value, dict) and value:
         key = next(reversed(value))
         kept = _without_last(value[key])
@@ -201,7 +201,7 @@ def _without_last(value: Any) -> Any:
 
 
 def _decoded(text: str) -> Any:
-    """The first well-formed object; None if there is none."""
+    """The first well-formed JSON object in the text, if it is not inside a broken one; else None."""
     starts = [match.start() for match in re.finditer(r"\{", text)][:_STARTS]
     for start in starts:
         try:
@@ -214,7 +214,7 @@ def _decoded(text: str) -> Any:
 
 
 def _mended(text: str) -> Any:
-    import json_repair  # imported by `app` once it serves
+    import json_repair  # loaded late: `app.serve` imports it after the start
 
     try:
         return json_repair.loads(text)
@@ -236,7 +236,7 @@ def _inside(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
 
 
 def _whole_object(text: str, *, cut: bool) -> str:
-    """The text of an object that has an end and can be repaired."""
+    """The part of `text` from the first { to the last }. Raises Malformed if the object has no end."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0:
         raise Malformed("there is no JSON object in it")
@@ -247,7 +247,10 @@ def _whole_object(text: str, *, cut: bool) -> str:
 
 
 def text_of(record: Mapping[str, Any], key: str, *, where: str = "", longest: int = 2_000) -> str:
-    """The text of a required field. Numbers and lists of sentences are converted to text."""
+    """The text of a required field. Numbers and lists of sentences are converted to text.
+
+    Raises Malformed if it is missing; `where` names the record in the message. `longest`: the limit in characters.
+    """
     value = record.get(key)
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         value = " ".join(value)
@@ -257,7 +260,7 @@ def text_of(record: Mapping[str, Any], key: str, *, where: str = "", longest: in
 
 
 def texts_of(record: Mapping[str, Any], key: str, *, most: int, longest: int = 300) -> tuple[str, ...]:
-    """A list of texts; it may be empty but not absent."""
+    """The list of texts under `key`, at most `most` of them. Raises Malformed if there is no list; it may be empty."""
     value = record.get(key)
     if isinstance(value, str):
         value = [value] if value.strip() else []
@@ -270,13 +273,13 @@ def texts_of(record: Mapping[str, Any], key: str, *, most: int, longest: int = 3
 
 
 def number_of(value: object) -> int | None:
-    """A number, also one that a model sends as text: 3, "3", "Chapter 3"."""
+    """A whole number, even if a model sends it as text: 3 for 3, "3" and "Chapter 3". None if there is none."""
     digits = "".join(filter(str.isdecimal, str(value)))[:6] if isinstance(value, int | str) else ""
     return int(digits) if digits and not isinstance(value, bool) else None
 
 
 def name_of(value: object) -> str:
-    """A name in the spelling of our enums: "Non-fiction" becomes `non_fiction`. Empty if the value is not text."""
+    """A name in the spelling of enum values: "Non-fiction" becomes "non_fiction". Empty if the value is not text."""
     return value.strip().lower().replace(" ", "_").replace("-", "_") if isinstance(value, str) else ""
 
 

@@ -16,13 +16,13 @@ from pathlib import Path
 from bookgen.writing.language import primary
 from bookgen.writing.not_prose import has_speech
 
-EDGE_PARAGRAPHS = 2  # at the start and end of a chapter, where most of such remarks are
+EDGE_PARAGRAPHS = 2  # at the start and end of a chapter, where most remarks of a model are
 MAX_CHARACTERS = 420  # of a paragraph: a model's remarks to its user are short
 MAX_NOTE_CHARACTERS = 80  # of a note such as "Chapter 2 (900 words)" without an addressee
 MIN_SIGNS = 6
 MIN_SIGNS_IN_LETTER = 11  # letters between characters mention requests too
-OPENING_CHARACTERS = 300  # of a reply, in which a refusal would be recognisable
-SAID_CHARACTERS = 40  # after speech, which name the speaker
+OPENING_CHARACTERS = 300  # at the start of a reply, in which a refusal is looked for
+SAID_CHARACTERS = 40  # after speech, in which the speaker may be named
 OFFER = 3  # the weight of a cue that asks the user for something
 BRACKETS = 4  # the weight of brackets around a paragraph
 
@@ -52,7 +52,8 @@ _NUMBER = (
 class _Signs:
     """The patterns of one language, `cues` and `chapter` with their weights.
 
-    A cue stands at the beginning of a sentence; `anywhere` in languages whose verb comes last.
+    A cue (such as an offer) is searched at the start of each sentence or, if `anywhere`, in the whole text, as needed
+    for languages whose verb comes last.
     """
 
     opener: re.Pattern[str]
@@ -78,7 +79,7 @@ def refuses(text: str, tag: str) -> bool:
 
 
 def is_reported(text: str, tag: str) -> bool:
-    """Whether a character says it, without quotation marks: "Shall I go on? the rain asked"."""
+    """Whether the text says that a character speaks, even without quotation marks: "Shall I go on? the rain asked"."""
     plain = _plain(text)
     return any(signs.said.search(plain) for signs in _signs_in(plain, tag))
 
@@ -95,7 +96,10 @@ def speaks_of_task(blocks: Sequence[str], index: int, tag: str, *, in_letter: bo
 
 
 def _weight(block: str, signs: _Signs, *, is_edge: bool) -> int:
-    """The weight of the signs in a paragraph: 0 if it does not mention the task or does not address a user."""
+    """The weight of the signs in a paragraph: 0 if it does not mention the task or does not address a user.
+
+    `is_edge`: the paragraph is near the start or the end of the chapter.
+    """
     text = _plain(block.strip(_EDGE))
     answer = signs.opener.sub("", text) or text
     chapter = sum(weight for weight, word in signs.chapter if word.search(answer))
@@ -118,7 +122,7 @@ def _weight(block: str, signs: _Signs, *, is_edge: bool) -> int:
 
 
 def _wrapping(block: str) -> int:
-    """The weight of brackets, dashes or italics around a whole paragraph."""
+    """The weight of brackets, dashes or italics around a whole paragraph; 0 if there are none."""
     bare = block.strip(_EDGE)
     if _BRACKETS.get(bare[:1]) == bare[-1:]:
         return BRACKETS
@@ -131,7 +135,7 @@ def _plain(text: str) -> str:
 
 
 def _signs_in(text: str, tag: str) -> list[_Signs]:
-    """The signs of the languages in which a model may address its user: the book's, English, and those it mixes in."""
+    """The signs of English, of the book's language and, if the text has their script, of Chinese, Japanese, Korean."""
     mixed = _MIXED_IN if _UNSPACED.search(text) else ()
     every = _by_language()
     return [every[code] for code in dict.fromkeys(("en", primary(tag), *mixed)) if code in every]

@@ -16,8 +16,8 @@ from bookgen.writing.fence import fenced
 from bookgen.writing.material import Material
 
 HEADING_TOKENS = 40  # around the text of a chapter
-# The share of the room that is freed when the oldest chapters must leave. If they left one at a time, the start of each
-# call would change, and the cache would never be used.
+# The share of the room that stays filled when the oldest chapters no longer fit. If they were left out one at a time,
+# the start of each prompt would change, and the cache would never be used.
 KEPT_SHARE = 0.5
 # Cached tokens cost a tenth to a twentieth of the normal price. If the view is longer than this many times the chapter,
 # it costs more than the chapter itself.
@@ -51,7 +51,7 @@ class ShownChapters:
 
 
 def view_before(material: Material, number: int, room: int) -> ShownChapters:
-    """The earlier chapters that a call about chapter `number` shows, in at most `room` tokens. Slow for a long book."""
+    """The last chapters before chapter `number` that fit in `room` tokens of its prompt. Slow for a long book."""
     before = material.written_before(number)
     sizes = [size(chapter.content) for chapter in before]
     first = first_shown(sizes, room)
@@ -59,9 +59,10 @@ def view_before(material: Material, number: int, room: int) -> ShownChapters:
 
 
 def first_shown(sizes: Sequence[int], room: int) -> int:
-    """The index of the first chapter that is shown, given the tokens of each chapter in order.
+    """The index of the first of these chapters whose text is shown, so that all from there on fit in `room` tokens.
 
-    The result depends only on what stands before each chapter, so it is the same for many calls in a row.
+    `sizes`: the tokens of each chapter. When they no longer fit, several are left out at once, so that the result stays
+    the same for the next calls. If none fits, it is the number of chapters.
     """
     first = total = 0
     for last, tokens_taken in enumerate(sizes):
@@ -74,7 +75,7 @@ def first_shown(sizes: Sequence[int], room: int) -> int:
 
 
 def is_read_alone(chapter: int, prompt: int) -> bool:
-    """Whether noting a chapter of `chapter` tokens costs less without the prompt, of `prompt` tokens, that shows it."""
+    """Whether a digest from the chapter's text alone (`chapter` tokens) costs less than with the cached `prompt`."""
     return prompt > chapter * MAX_VIEWS_READ
 
 

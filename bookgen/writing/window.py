@@ -1,4 +1,4 @@
-"""Divide a model's context window among the parts of a call, and shrink the call for a small window."""
+"""Divide a model's context window among the parts of a prompt, and shrink these parts for a small window."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SMALLER = (24_000, 15_200, 11_400, 7_600, 5_700, 4_600, 3_800, 3_000, 2_400, 1_9
 # The sizes used for larger windows. The part beyond WINDOW holds the text of earlier chapters.
 LARGER = (500_000, 200_000, 128_000, 96_000, 64_000, 48_000, WINDOW)
 SMALL = 6_000  # tokens: in a smaller window, prompts are brief and have only the necessary parts
-SHARE = 0.6  # the parts of a call shrink by this factor more than the window, because its fixed text does not shrink
+SHARE = 0.6  # the parts shrink by this factor more than the window, because the fixed text of a prompt does not shrink
 
 
 def smaller(window: int, refused: PromptTooLong) -> int:
@@ -39,7 +39,7 @@ async def fitted(call: Callable[[int], Awaitable[T]], window: int = WINDOW) -> T
 
 
 def scaled(usual: int, window: int) -> int:
-    """The tokens of `window` for a part of a call that takes `usual` tokens of WINDOW."""
+    """The tokens for a part of a prompt in a context of `window` tokens, if in WINDOW it has `usual` tokens."""
     return usual if window >= WINDOW else round(usual * SHARE * window / WINDOW)
 
 

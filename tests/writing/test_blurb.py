@@ -104,7 +104,7 @@ async def test_a_passage_copied_from_the_book_is_not_accepted() -> None:
     passage = BLURB.replace("\n\n", " ")
     chapter = replace(material.chapters[1], content=f"{passage}\n\n{material.chapters[1].content}")
 
-    with pytest.raises(UnusableReply, match="a passage of the book"):
+    with pytest.raises(UnusableReply, match="copied from the book"):
         await drafted(BLURB, replace(material, chapters=(material.chapters[0], chapter)))
 
 

@@ -1,7 +1,7 @@
 """Contradictory facts of a book, found by rules that are certain. Judgement is left to the editor.
 
-The rules compare facts by their events and names; they read no prose, so they work in every language. They trust the
-order of the chapters, except where a chapter looks back or is dated earlier.
+The rules compare facts by their events and names; they read no prose, so they work in every language. They assume
+that chapters are in the order of the story, except where a chapter looks back or has an earlier date.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class StoryFact:
-    """A fact prepared for the rules. `date`: the story's date at this point; `is_back`: it looks back in time."""
+    """A fact prepared for the rules. `date`: the story's date at this point; `is_back`: told in a look back in time."""
 
     fact: Fact
     subject: str
@@ -63,10 +63,10 @@ class StoryFact:
 def contradictions(
     facts: Sequence[Fact], names: Iterable[str] = (), *, nouns_are_capitalised: bool = False
 ) -> list[Contradiction]:
-    """The contradictions between the facts of a book, which are in the order of its text.
+    """The contradictions between the facts of a book. `facts` are in the order of its text.
 
-    `names` are those of its people: a fact may call one by a part of the name that no other has. Facts that the author
-    calls wrong do not count, and what contradicts an intended one is not reported.
+    `names`: those of the book's people. A part of a name that no other name has means the same person. Facts that the
+    author has marked as wrong are left out, and contradictions to facts marked as intended are not reported.
     """
     people = list(names)
     openings = _OPENINGS - {word for name in people for word in key(name).split()}
@@ -84,10 +84,10 @@ def contradictions(
 
 
 def short_forms(names: Iterable[str]) -> dict[str, str]:
-    """The whole name by each part of it that no other name has.
+    """Maps each part of a name that no other name has to the whole name.
 
-    Parts are its words, also those with hyphens ("Hans-Otto"), and the two to four characters that begin or end an East
-    Asian name.
+    Parts are the name's words, also those with hyphens ("Hans-Otto"), and the beginnings and ends of an East Asian name
+    that have at least two characters.
     """
     whole: set[str] = set()
     owners: defaultdict[str, set[str]] = defaultdict(set)
@@ -99,7 +99,7 @@ def short_forms(names: Iterable[str]) -> dict[str, str]:
 
 
 def _ends_of(name: str) -> Iterator[str]:
-    """What a name without spaces begins and ends with: of 佐藤健 the surname 佐藤, of 김민준 the first name 민준."""
+    """The beginnings and ends of a name without spaces: of 佐藤健 the surname 佐藤, of 김민준 the first name 민준."""
     if _EAST_ASIAN.fullmatch(name):
         yield from (part for size in range(2, len(name)) for part in (name[:size], name[-size:]))
 
@@ -158,7 +158,7 @@ def _is_after(each: StoryFact, other: StoryFact) -> bool:
 
 
 def _of(story: Sequence[StoryFact], *events: FactEvent) -> dict[str, list[StoryFact]]:
-    """The facts with these events by subject, in order."""
+    """The facts that have one of the `events`, by subject, each list in the order of the book."""
     found: defaultdict[str, list[StoryFact]] = defaultdict(list)
     for each in story:
         if each.event in events:
@@ -202,7 +202,7 @@ def _places_left(story: Sequence[StoryFact], *, nouns_are_capitalised: bool) -> 
 
 
 def _left_around(left: Mapping[str, StoryFact], each: StoryFact, nouns_are_capitalised: bool) -> StoryFact | None:
-    """The fact that the person left the place, or a place around it, such as Trieste for "a café in Trieste"."""
+    """The entry of `left` for the place of `each` or one around it: "Trieste" for "a café in Trieste"; or None."""
     if each.value in left:
         return left[each.value]
     return next(
@@ -310,7 +310,7 @@ def _causes(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
 
 
 def _in_short(value: str, dated: Mapping[str, StoryFact]) -> StoryFact | None:
-    """The one event whose name has all words of a shorter one: "the fall of the dam" for "the fall"."""
+    """The only event in `dated` whose name has all words of `value`: "the fall of the dam" for "the fall"; or None."""
     words = set(value.split())
     found = [fact for event, fact in dated.items() if words < set(event.split())]
     return found[0] if len(found) == 1 else None

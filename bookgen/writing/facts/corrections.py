@@ -11,10 +11,10 @@ from bookgen.models import Fact, FactStatus
 from bookgen.writing.facts.contradictions import Contradiction, short_forms
 from bookgen.writing.facts.wording import SIGNS, is_form_of, key
 
-MIN_LETTERS = 3  # of a word whose change matters; shorter ones are mostly articles
+MIN_LETTERS = 3  # of a word whose change counts; shorter words are mostly articles
 LISTS = ("people", "places", "terms")  # of a bible
 MAX_CHANGES = 40  # remembered changes of a book's bible
-MAX_CHANGE = 300  # characters of one
+MAX_CHANGE = 300  # characters of one remembered change
 
 _WORD = re.compile(rf"[\u3040-\u30ff\u3400-\u9fff]|\d+|(?:[^\W\d_\u3040-\u30ff\u3400-\u9fff][{SIGNS}]*)+")
 _BY_CHARACTER = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -23,7 +23,7 @@ Words = tuple[str, ...]
 
 
 def outdated(facts: Sequence[Fact]) -> list[Contradiction]:
-    """The passages with a value that the author has corrected, in the order of the book."""
+    """The passages that still have a value that the author has corrected, in the order of the book."""
     found = [
         Contradiction("corrected", fact, each, f"The author has settled: {fact.subject}: {fact.value}.")
         for fact in facts
@@ -45,8 +45,8 @@ def corrected_by_bible(
 ) -> list[tuple[Fact, str]]:
     """The facts that a changed entry of the bible corrects, each with its new value.
 
-    An entry corrects a fact about its name if one expression of it has changed, and both the fact and its quote have
-    the former expression.
+    An entry corrects a fact about the same name if one expression in a field of the entry has changed, and both the
+    fact and its quote have the old expression.
     """
     changes, whole = list(_changed_entries(before, after)), _whole_names(after)
     found: list[tuple[Fact, str]] = []
@@ -62,7 +62,7 @@ def corrected_by_bible(
 def with_changes(
     known: Sequence[Mapping[str, str]], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[Mapping[str, str]]:
-    """The known changes of the bible, and those from `before` to `after`: {"name", "was", "is"}, the newest last.
+    """The `known` changes of the bible, and those from `before` to `after`: {"name", "was", "is"}, the newest last.
 
     `name` is the name of the changed entry; if the entry was renamed, it is the old name, as in `was`.
     """
@@ -75,9 +75,9 @@ def with_changes(
 def outdated_by_bible(
     bible: Mapping[str, Any], changes: Sequence[Mapping[str, str]], facts: Sequence[Fact]
 ) -> list[Contradiction]:
-    """The passages that contradict the author's changes in the bible, if their facts were noted after the change.
+    """The passages that contradict the author's changes in the bible, found by facts that still have the old value.
 
-    A change counts as long as the bible has it. For a renamed entry, the first passage of each chapter is reported.
+    A change counts while the bible still has the new text. Of an old name, each chapter's first passage is reported.
     """
     found: dict[tuple[int, str, str], Contradiction] = {}
     whole = _whole_names(bible)
@@ -109,14 +109,17 @@ def present(bible: Mapping[str, Any], name: str, was: Words, new: Words) -> str:
 
 
 def _says(fact: Fact, name: str, change: tuple[Words, Words], whole: Mapping[str, str]) -> int | None:
-    """Where the old expression is in the fact's value, if the fact is about the name and its quote has it too."""
+    """The index of the old expression's first word in the fact's value.
+
+    None unless the fact is about `name` and both its value and its quote have the old expression.
+    """
     subject, place = key(fact.subject), find_words(words_of(fact.value), change[0])
     is_about_it = whole.get(subject, subject) == name
     return place if is_about_it and place is not None and still_says(fact.quote, change) else None
 
 
 def _whole_names(bible: Mapping[str, Any]) -> Mapping[str, str]:
-    """The whole name of an entry by each word that only it has."""
+    """Maps each part that only one entry's name has, such as a surname, to the whole name."""
     return short_forms([name for entries in LISTS for name in by_name(bible.get(entries))])
 
 
@@ -146,7 +149,7 @@ def by_name(entries: object) -> dict[str, Mapping[str, Any]]:
 
 
 def _change(old: str, new: str) -> tuple[Words, Words] | None:
-    """The one expression that differs, before and after; None if one side has none."""
+    """The words that differ, before and after: all from the first to the last difference. None if a side has none."""
     one, other = words_of(old), words_of(new)
     start = next((at for at, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), None)
     if start is None:

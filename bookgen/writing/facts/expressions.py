@@ -23,7 +23,7 @@ _VOWELS = "aeiouyáéíóúàèìòùäöüåøæąęůěаеёиоуыэюяі�
 
 @cache
 def pattern(expression: str, language: str, *, is_name: bool = False) -> re.Pattern[str]:
-    """The places of an expression. A name is found with its case, and in an inflected language with its endings."""
+    """A pattern that finds an expression. A name must have the same capitals; in some languages endings may differ."""
     flags = 0 if is_name else re.IGNORECASE
     if _UNSPACED.search(expression):
         return re.compile(re.escape(expression), flags)
@@ -46,12 +46,12 @@ def _forms(word: str, language: str) -> str:
 
 
 def stem_of(word: str) -> str:
-    """What all forms of a name begin with: the name without its last vowel."""
+    """The beginning that all forms of a name share: the name without a vowel at its end."""
     return word[:-1] if word[-1:].lower() in _VOWELS else word
 
 
 def may_be_forms_of_one(one: str, other: str, language: str) -> bool:
-    """Whether a form of the one name may be a form of the other, so that finding it is not certain."""
+    """Whether the two names may have a form in common, so that a form found in a text may mean either."""
     if language not in INFLECTED:
         return False
     first, second = sorted((stem_of(one).lower(), stem_of(other).lower()), key=len)

@@ -38,7 +38,7 @@ def fingerprint(each: Contradiction) -> str:
 
 
 def notes_of(book: Book, facts: Sequence[Fact], dismissed: Collection[str] = ()) -> list[dict[str, object]]:
-    """The contradictions as notes of the chapters, next to those of the quality gate. Each quotes both passages."""
+    """The contradictions as quality notes of chapters, like those of the quality gate. Each quotes both passages."""
     return [
         {
             "chapter_number": each.later.chapter_number,
@@ -51,9 +51,9 @@ def notes_of(book: Book, facts: Sequence[Fact], dismissed: Collection[str] = ())
 
 
 def bible_notes(book: Book, facts: Sequence[Fact], chapters: Sequence[Chapter]) -> list[list[dict[str, object]]]:
-    """The contradictions of each chapter to the bible, as quality notes, found in its text and in its facts.
+    """For each of the `chapters` a list of quality notes: where its text or its facts contradict the bible.
 
-    A passage found in both ways gets one note.
+    A passage that both the text and the facts show gets one note.
     """
     outdated_facts = [*outdated(facts), *outdated_by_bible(book.bible, book.bible_changes, facts)]
     return [_bible_notes(book, chapter, outdated_facts) for chapter in chapters]
@@ -92,7 +92,7 @@ def editor_findings(
 def fingerprints_of(
     findings: Sequence[EditorFinding], book: Book, facts: Sequence[Fact], chapters: Sequence[Chapter]
 ) -> list[str]:
-    """The fingerprints of the contradictions between facts that these findings report, also in an editor's words."""
+    """The fingerprints of the contradictions between facts that `findings` report, even if an editor worded them."""
     contents = {chapter.chapter_number: chapter.content for chapter in chapters}
     reported = [finding for finding in findings if finding.kind is FindingKind.CONTRADICTION]
     return [
@@ -103,7 +103,7 @@ def fingerprints_of(
 
 
 def _places(each: Contradiction, contents: Mapping[int, str]) -> tuple[TextSpan, ...]:
-    """The places of the later and the earlier passage, or of both if they are the same. Empty if one is missing."""
+    """The places of the later and the earlier passage; one place if they are the same. Empty if one is missing."""
     place, other = _span(each.later, contents), _span(each.earlier, contents)
     if place is None or other is None:
         return ()

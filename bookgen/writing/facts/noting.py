@@ -95,7 +95,7 @@ def read_facts(reply: Mapping[str, Any], number: int, content: str, threads: Seq
 
 
 def _placed(entry: Mapping[str, Any], number: int, content: str, threads: Sequence[str]) -> tuple[int, Fact] | None:
-    """The fact and the position of its quote; None if the entry is incomplete, too long or unsupported."""
+    """The position of the entry's quote, and the fact; None if incomplete, too long or not in the text."""
     name, subject, value, quote = (_line(entry.get(field)) for field in ("kind", "subject", "value", "quote"))
     kind, event = kind_of(name)
     if kind is FactKind.THREAD_CLOSED:
@@ -110,7 +110,7 @@ def _placed(entry: Mapping[str, Any], number: int, content: str, threads: Sequen
 
 
 def kind_of(name: str) -> tuple[FactKind | None, FactEvent | None]:
-    """The kind and the event of a fact by the word that a reply has for it; no kind if the word is unknown."""
+    """The kind and the event of a fact that a reply calls `name`. No event if it has none; (None, None) if unknown."""
     word = name.lower().replace(" ", "_").replace("-", "_")
     if word in list(FactEvent):
         event = FactEvent(word)
@@ -119,7 +119,7 @@ def kind_of(name: str) -> tuple[FactKind | None, FactEvent | None]:
 
 
 def closed_thread(name: str, threads: Sequence[str]) -> str | None:
-    """The thread that a reply names by its number or in words; None if there is no such thread."""
+    """The one of the open `threads` that a reply names by its number or in words; None if there is no such thread."""
     number = name.strip("#. ")
     if number.isdecimal() and 1 <= int(number[:6]) <= len(threads):
         return threads[int(number[:6]) - 1]
@@ -131,7 +131,7 @@ def _says_the_same(one: Fact, other: Fact) -> bool:
 
 
 def _line(value: object) -> str:
-    """One line of text; a number, too, as a model may send one for a thread or a year."""
+    """A text or a number (a model may send one for a thread or a year) as one line; empty for other values."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return ""
     return " ".join(printable(str(value)).split())

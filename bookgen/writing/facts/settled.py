@@ -25,7 +25,7 @@ KIND = "bible"
 MAX_AVOIDED_WORDS, MAX_AVOIDED_CHARACTERS = (
     3,
     12,
-)  # of an entry that names a word (in scripts without spaces: characters)
+)  # of an entry that is itself the word to avoid (in scripts without spaces: characters)
 MIN_NAME, MIN_SPELT, MIN_EXPRESSION = 3, 5, 5  # letters
 MAX_FOLLOWING = 2  # words (in scripts without spaces: characters) that make a short expression specific
 EXCERPT_SIDE = 40  # characters before and after the passage
@@ -52,7 +52,7 @@ class Deviation:
 
 
 def deviations(content: str, book: Book) -> list[Flaw]:
-    """The findings of a chapter, in the order of its text. Each rule finds its first passage."""
+    """The findings of a chapter, in the order of its text. Each change, name or word to avoid is found at most once."""
     if not (book.authored_bible or book.bible_changes) or not content.strip():
         return []
     text = without_code(content)
@@ -92,14 +92,14 @@ def _former_names(text: str, book: Book) -> Iterator[Deviation]:
 
 
 def _own_parts(former: str, new: str) -> list[str]:
-    """The words of a person's former name that the new one lacks: the surname alone means them too."""
+    """The words of a person's former name that the new name lacks, since a text may have, say, the surname alone."""
     kept = set(key(new).split())
     parts = [word for word in former.split() if key(word) not in kept]
     return [word for word in parts if len(word) >= MIN_NAME or _CASELESS.search(word)] or [former]
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Every text of a bible."""
+    """Every string in a bible, at any depth."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list):
@@ -108,7 +108,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _former_expressions(text: str, book: Book) -> Iterator[Deviation]:
-    """Sentences that name an entry of the bible and still have what its author has changed about it."""
+    """Sentences that name an entry of the bible and still have an expression that the author has changed there."""
     names = [name for entries in LISTS for name in by_name(book.bible.get(entries))]
     for change in book.bible_changes:
         name, was, new = key(change["name"]), words_of(change["was"]), words_of(change["is"])
@@ -127,7 +127,7 @@ def _former_expressions(text: str, book: Book) -> Iterator[Deviation]:
 
 
 def _in_context(was: Words, new: Words, says: str) -> tuple[Words, Words]:
-    """A short expression, extended by the words that follow in its clause: "left" becomes "left-handed"."""
+    """The old and the new expression. A short one gets the next words of its clause: "left" becomes "left-handed"."""
     for clause in map(words_of, _CLAUSE.split(says)):
         place = find_words(clause, new)
         if place is not None and not _is_particular(was):
@@ -137,7 +137,7 @@ def _in_context(was: Words, new: Words, says: str) -> tuple[Words, Words]:
 
 
 def _is_particular(was: Words) -> bool:
-    """Whether an expression says by itself what it is about: a bare number may count anything."""
+    """Whether an expression is long enough to mean one thing only. A bare number, for example, may count anything."""
     return len(was) > 1 or len(was[0]) >= MIN_EXPRESSION
 
 
@@ -188,7 +188,7 @@ def _is_another_spelling(text: str, start: int, end: int, name: str, *, is_name:
 
 
 def _plain(text: str) -> str:
-    """The text without regard to case and to the form of hyphens, spaces and apostrophes."""
+    """The text in lower case, with one form of hyphens, spaces and apostrophes, for comparisons."""
     small = unicodedata.normalize("NFC", text).casefold()
     return re.sub(r"[‑–]", "-", small).replace("\u00a0", " ").replace("’", "'")
 
@@ -208,7 +208,7 @@ def _avoided(text: str, book: Book) -> Iterator[Deviation]:
 
 
 def _words_to_avoid(entry: str) -> list[str]:
-    """What an entry names literally: what it quotes, or the entry itself if it has a few words."""
+    """The words that an entry of the list `avoid` means: what it quotes, else the whole entry if it is short."""
     if quoted := [match[1].strip(" ,.") for match in _QUOTED.finditer(entry)]:
         return quoted
     word = entry.strip(" .!…。")

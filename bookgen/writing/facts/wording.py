@@ -21,28 +21,28 @@ _EAST_ASIAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
 
 
 def key(text: str) -> str:
-    """The form in which names and values are compared: NFKC, without upper case and punctuation."""
+    """The form in which names and values are compared: NFKC, in lower case, without punctuation."""
     small = unicodedata.normalize("NFKC", text).casefold().replace(_DOT, "")
     return " ".join(_MARKS.sub(" ", small).split())
 
 
 def is_form_of(one: str, other: str) -> bool:
-    """Whether two words may be forms of one: they begin alike and differ in a short ending. Digits have no forms."""
+    """Whether two words may be forms of one word: equal, or letters only with the same start and a short ending."""
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     is_near = shared >= MIN_STEM and max(len(one), len(other)) - shared <= MAX_ENDING
     return one == other or (is_near and one.isalpha() and other.isalpha())
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Whether two clauses have the same words, in any order: "the bridge is to be blown up", "is to be blown …"."""
+    """Whether two clauses have the same words in any order: "today it rains" and "it rains today"."""
     return sorted(one.split()) == sorted(other.split())
 
 
 def lies_in(place: str, around: str, *, nouns_are_capitalised: bool = False) -> bool:
-    """Whether a place is named as a part of `around`, a proper name: "Trieste, the fish market", "a café in Trieste".
+    """Whether `place` names something inside `around`: "Trieste, the fish market" and "a café in Trieste" in "Trieste".
 
-    A common noun is not enough: after "the house", "Ada's house" is another one. A single word tells nothing where
-    every noun has a capital.
+    `around` must be a proper name, recognised by its capitals: "Ada's house" need not be in "the house". If all nouns
+    of the language have capitals, a proper name of a single word cannot be recognised, so the result is False.
     """
     if _EAST_ASIAN.fullmatch(around):
         return re.match(rf"{around}[の的]", place) is not None
@@ -60,7 +60,7 @@ def lies_in(place: str, around: str, *, nouns_are_capitalised: bool = False) -> 
 
 
 def _is_a_part(place: str, words: Sequence[re.Match[str]], start: int, end: int) -> bool:
-    """Whether the other words name a part of it: "Trieste Street" is another name."""
+    """Whether the words around `words[start:end]`, a name, name a part of that place. Not so in "Trieste Street"."""
     after = words[end][0] if end < len(words) else ""
     if after[:1].isupper() and "," not in place[words[end - 1].end() : words[end].start()]:
         return False

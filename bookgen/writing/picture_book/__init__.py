@@ -1,1 +1,1 @@
-"""How a children's book is written: a plan of spreads, then each one's text for the age and what its picture shows."""
+"""How a children's book is written: a plan of spreads (two facing pages), then the text and picture of each."""

@@ -9,8 +9,9 @@ from bookgen.models import AgeRange
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`words` of a spread and of its `longest` sentence, on `lines` lines at most.
+    """What suits an age: about `words` words for a spread (two facing pages), sentences of at most `longest` words.
 
+    `lines`: the most lines of a spread.
     `common`: the Zipf frequency (the logarithm of a word's occurrences in a billion words) from which a word counts as
     known; `new`: the share of a text's words that may be rarer. `story` is for the planner of the book, `manner` for
     the writer of a spread.

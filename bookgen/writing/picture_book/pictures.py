@@ -11,7 +11,7 @@ from bookgen.writing import context
 
 MAX_SHEET_CHARACTERS = 2_400
 MAX_STORY_CHARACTERS = 700
-OPENING_SPREADS = 3  # whose scenes a cover may show
+OPENING_SPREADS = 3  # the first spreads, whose scenes a cover may show
 
 LOOK = """\
 Style: a warm, hand-painted picture-book illustration with simple shapes, clear colours and soft light, for children \
@@ -59,7 +59,7 @@ def cover(book: Book, spreads: Sequence[Chapter], wish: str) -> str:
 
 
 def told(book: Book, spreads: Sequence[Chapter]) -> str:
-    """What the cover may show: the title, the theme, and how the story begins."""
+    """What the cover may show, as text: the title, the theme, and the first spreads."""
     opening = [f"{each.summary} {each.content}" for each in spreads[:OPENING_SPREADS]]
     lines = [" ".join(each.split()) for each in (book.title, book.theme, *opening)]
     return "\n".join(line for line in lines if line)[:MAX_STORY_CHARACTERS]
@@ -81,7 +81,7 @@ def figures(book: Book) -> str:
 
 
 def cast(book: Book) -> tuple[str, ...]:
-    """Each figure's name and look, the hero first."""
+    """For each character of the book a text "name: look", the hero first."""
     unknown = {"name": "The hero", "description": f"of “{book.title}”"}
     found = context.entries(book.bible, "people") or book.characters or [unknown]
     return tuple(f"{each.get('name', '')}: {each.get('description', '')}".strip(": ") for each in found)

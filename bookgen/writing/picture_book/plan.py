@@ -58,7 +58,7 @@ The owner has settled these spreads already; plan the others to fit:
 
 
 async def draft_spreads(book: Book, steps: Steps, chapters: Sequence[Chapter] = ()) -> Outline:
-    """A plan of exactly `book.chapter_count` spreads. Those of `chapters` that have a summary are kept."""
+    """A plan of exactly `book.chapter_count` spreads. It fits the `chapters` that already have a summary."""
     settled = [chapter for chapter in chapters if chapter.summary.strip()]
     request = _request(book, settled, await drawn_names.for_story(book))
 

@@ -16,7 +16,7 @@ from bookgen.writing.material import Finding
 from bookgen.writing.picture_book.ages import Reading
 from bookgen.writing.text_units import units
 
-TOO_MUCH = 1.5  # times the words of a spread
+TOO_MUCH = 1.5  # times the usual words of a spread
 MIN_WORDS = 6  # of a text; in a shorter one the share of rare words means nothing
 SHOWN = 6
 UNSPACED_SENTENCE = 1.6  # in scripts where a character counts as a word, sentences have more words
@@ -25,14 +25,14 @@ _MIN_LETTERS = 3
 
 
 def difficulties(text: str, reading: Reading, language: str, known: Iterable[str]) -> list[Finding]:
-    """What makes `text` too hard for its readers, the worst first: `sentence_length`, `vocabulary`, `text_length`.
+    """What makes `text` too hard: findings of the kinds `sentence_length`, `vocabulary`, `text_length`, in this order.
 
     `known`: texts whose words always count as known.
     """
     found = [*_long_sentences(text, reading, language), *_rare_words(text, reading, language, known)]
     words = count_words(text)
     if words > reading.words * TOO_MUCH:
-        found.append(Finding("text_length", text[:200], f"It has {words} words; a spread has about {reading.words}."))
+        found.append(Finding("text_length", text[:200], f"It has {words} words; about {reading.words} suit this age."))
     return found
 
 
@@ -40,7 +40,7 @@ def _long_sentences(text: str, reading: Reading, language: str) -> list[Finding]
     most = reading.longest * (UNSPACED_SENTENCE if primary(language) in ("zh", "ja") else 1)
     counted = ((count_words(each), each) for each in sentences.split(text))
     return [
-        Finding("sentence_length", each[:200], f"This sentence has {words} words; for the age at most {most:g}.")
+        Finding("sentence_length", each[:200], f"This sentence has {words} words; at most {most:g} suit this age.")
         for words, each in sorted(counted, reverse=True)
         if words > most
     ]
@@ -56,11 +56,11 @@ def _rare_words(text: str, reading: Reading, language: str, known: Iterable[str]
     if len(rare) <= len(said) * reading.new:
         return []
     shown = ", ".join(sorted(set(rare), key=rare.index)[:SHOWN])
-    return [Finding("vocabulary", shown, f"{len(rare)} of {len(said)} words are rare for the age: {shown}.")]
+    return [Finding("vocabulary", shown, f"{len(rare)} of {len(said)} words are too rare for this age: {shown}.")]
 
 
 def _is_known(unit: str, listed: str, common: float, excused: set[str]) -> bool:
-    """Whether the word is known. Possessives and other endings of a name count as the name."""
+    """Whether the word is frequent enough (`common`) or in `excused`, possibly with an ending such as a possessive."""
     if unit in excused or any(len(each) >= _MIN_LETTERS and unit.startswith(each) for each in excused):
         return True
     return _frequency(unit, listed) >= common
@@ -76,7 +76,7 @@ def _frequency(unit: str, listed: str) -> float:
 
 @lru_cache
 def _listed(language: str) -> str:
-    """The language of the frequency list; empty if there is none."""
+    """The language code of the word frequency list to use; empty if the language has none."""
     import wordfreq
 
     code = primary(language)

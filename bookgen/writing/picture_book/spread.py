@@ -1,4 +1,4 @@
-"""A spread: a short text for its age, and a description of its picture."""
+"""A spread (two facing pages of a picture book): a short text for the age, and a description of its picture."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def planned(material: Material, plan: Outline) -> Material:
 
 
 def planned_chapter(chapter: Chapter, plan: Outline) -> Chapter:
-    """The chapter from the plan, unless its author has planned it."""
+    """The chapter with title and summary from the plan; unchanged if it already has a summary."""
     if chapter.summary.strip() or chapter.chapter_number > len(plan.chapters):
         return chapter
     given = plan.chapters[chapter.chapter_number - 1]
@@ -126,7 +126,10 @@ def planned_chapter(chapter: Chapter, plan: Outline) -> Chapter:
 async def _ask(
     book: Book, chapter: Chapter, request: TextRequest, steps: Steps, instructed: str
 ) -> tuple[_Spread, bool]:
-    """The model's reply, and whether it is sample text, which exists in a few languages only."""
+    """The spread from the model's reply, and whether it is sample text, which is not checked.
+
+    `instructed`: the service's own words in the request, which must not be in the reply.
+    """
     is_sample = True
 
     def read(reply: Mapping[str, object]) -> _Spread:
@@ -147,7 +150,7 @@ async def _ask(
 
 
 def _lines(value: object) -> str:
-    """A paragraph for each line."""
+    """The lines of a text, or the items of a list, each as a paragraph."""
     told = "\n".join(map(str, value)) if isinstance(value, list) else str(value or "")
     lines = (" ".join(printable(line).split()) for line in told.splitlines())
     return "\n\n".join(line for line in lines if line)
@@ -207,7 +210,7 @@ def _story(material: Material) -> str:
 
 
 def _wish(material: Material, chapter: Chapter) -> str:
-    """What the author wants of a spread that is written again; empty if that is nothing."""
+    """What the author wants of a spread that is written again; empty if nothing is wanted."""
     if not (material.wish and chapter.content.strip()):
         return ""
     return WISH.format(wish=context.data(material.wish), former=context.data(chapter.content))

@@ -6,7 +6,7 @@ CERTAIN = 12  # characters: a quotation this long that occurs once, with unchang
 
 
 def find(content: str, quote: str, prefix: str = "", suffix: str = "") -> int | None:
-    """The offset of `quote`, distinguished from equal passages by its context; None in case of doubt."""
+    """The offset of `quote`, found by the text around it if there are equal passages; None if absent or in doubt."""
     if not quote:
         return None
     place = _only(content, f"{prefix}{quote}{suffix}")
@@ -20,7 +20,10 @@ def find(content: str, quote: str, prefix: str = "", suffix: str = "") -> int | 
 
 
 def find_again(content: str, start: int, quote: str, prefix: str, suffix: str) -> int | None:
-    """The offset of a passage that was at `start`; its prefix and suffix are short where the text began or ended."""
+    """The offset of a passage that was at `start` before the text changed; None if it is gone or if in doubt.
+
+    `prefix` and `suffix`: the text around it at that time, shorter only at the beginning and end of the text.
+    """
     whole = f"{prefix}{quote}{suffix}"
     if len(whole) < 2 * CERTAIN and content != whole:
         return None
@@ -31,7 +34,7 @@ def find_again(content: str, start: int, quote: str, prefix: str, suffix: str) -
 
 
 def _only(content: str, passage: str) -> int | None:
-    """The offset of the passage if it occurs exactly once. The search stops after two matches."""
+    """The offset of the passage if it occurs exactly once, else None."""
     place = content.find(passage)
     return place if place >= 0 and content.find(passage, place + 1) < 0 else None
 

@@ -22,7 +22,7 @@ NAMED = ("people", "places", "terms")
 class ChapterText:
     """One chapter. `primary` is its language without a region.
 
-    `prose` is its content with U+0000 in place of code, links and other marks: same offsets.
+    `prose` is its content with U+0000 in place of code, links and other marks, so that offsets stay the same.
     """
 
     content: str

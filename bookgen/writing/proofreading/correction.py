@@ -52,7 +52,7 @@ def around(content: str, start: int, end: int) -> tuple[str, str]:
 
 
 def honest(correction: Correction) -> Correction:
-    """The correction, as a matter of style if it changes more than its type allows.
+    """The correction, with its type changed to style if it changes more than spelling or punctuation may.
 
     Corrections of spelling and punctuation may be applied without being read. Spelling changes one word by at most two
     letters, or joins two words or divides one; punctuation changes no letter.
@@ -81,7 +81,7 @@ def _letters(text: str) -> str:
 
 
 def within(one: str, other: str, most: int) -> bool:
-    """Whether at most `most` letters are added, removed, replaced or swapped with a neighbour."""
+    """Whether at most `most` letters must be added, removed, replaced or swapped to turn `one` into `other`."""
     if abs(len(one) - len(other)) > most:
         return False
     before: list[int] = []

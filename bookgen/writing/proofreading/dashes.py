@@ -16,13 +16,13 @@ _SPACE = "[ \u00a0\u202f]"
 _DASH = re.compile(
     rf"(?<![^\W\d_])(?P<word>[^\W\d_]+[,;:!?.…”’»)\"]?)(?P<dash>{_SPACE}(?:--?|[–—]){_SPACE}|--|—)(?=[“‘«(\"¿¡]?[^\W\d_])"
 )
-_TYPED = (" - ", " -- ", "--")  # how a dash is typed on a typewriter
+_TYPED = (" - ", " -- ", "--")  # dashes as typed without a key for them
 _SET = (" – ", " — ", "—")
 _REASON = Reason(SuggestionType.CONSISTENCY, Severity.INFO, "The rest of the book uses another dash.", "mixed_dashes")
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """The corrections by chapter id."""
+    """Each correction of this rule, with the id of its chapter."""
     times = Counter(_manner(match["dash"]) for text in book.texts.values() for match in _DASH.finditer(text.prose))
     usual = max(_SET, key=lambda manner: times[manner])
     odd = slips(times, usual).intersection(_TYPED)

@@ -43,7 +43,7 @@ _REASON = Reason(SuggestionType.GRAMMAR, Severity.MAJOR, "Repeated word.", "doub
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """The corrections by chapter id."""
+    """Each correction of this rule, with the id of its chapter."""
     pattern = _PATTERN.get(book.primary)
     if pattern is None:
         return

@@ -79,7 +79,7 @@ class Window:
 
 
 def longest(tag: str, context: int) -> int:
-    """How many words of text a call reads if its context window has `context` tokens."""
+    """How many words of text (language `tag`) a call reads if its context window has `context` tokens."""
     return WINDOW_WORDS if context >= WINDOW else min(int(context * READ / language(tag).tokens_per_word), WINDOW_WORDS)
 
 
@@ -101,7 +101,7 @@ def windows(content: str, most: int = WINDOW_WORDS) -> list[Window]:
 
 
 def _passages(content: str, most: int) -> Iterator[tuple[int, str]]:
-    """The paragraphs with their offsets. One with more than `most` words is divided into sentences, or anywhere."""
+    """The paragraphs with their offsets. Those of more than `most` words are divided into sentences, or anywhere."""
     for offset, block in blocks(content):
         if measure(block) <= most:
             yield offset, block
@@ -156,7 +156,7 @@ def _read(reply: Mapping[str, Any]) -> list[Mapping[str, str]]:
 
 
 def _placed(edits: Sequence[Mapping[str, str]], content: str, window: Window) -> list[Correction]:
-    """The edits that quote the text, change little and keep the Markdown structure; others are not proofreading."""
+    """The edits as corrections, without edits that misquote the text, change much or change the Markdown structure."""
     found = [correction for edit in edits if (correction := _correction(edit, content, window))]
     return [honest(each) for each in found if _is_small(each) and _changes_prose(each, content)]
 

@@ -34,7 +34,7 @@ _WRONG_BEFORE = {
 
 
 def corrections(book: BookText, tag: str) -> Iterator[tuple[int, Correction, bool]]:
-    """Chapter id, correction, and whether the checker's rule is reliable enough to show it without confirmation.
+    """For each finding: chapter id, correction, and whether the rule is reliable enough without the model's agreement.
 
     Takes seconds: call it outside the event loop.
     """
@@ -68,9 +68,10 @@ def _correction(text: ChapterText, lint: Lint) -> Correction | None:
 
 
 def _is_proven(lint: Lint, correction: Correction, told: str) -> bool:
-    """Whether the rule is trusted without the model: not inside dialogue, not for parts of words, not for spelling.
+    """Whether a finding counts without the model's agreement: not in dialogue, in parts of words or about spelling.
 
     In novels the dictionary was right about three words in eight, because most words it does not know are old or rare.
+    `told`: the chapter's narration, with U+0000 in place of dialogue.
     """
     start, end, word = correction.start, correction.end, correction.original
     beside = told[max(0, start - 1) : start] + told[end : end + 1]

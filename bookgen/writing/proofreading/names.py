@@ -1,4 +1,4 @@
-"""Finds misspelt names and terms of the bible: one letter off, rare, and not a word of the language."""
+"""Finds misspelt names and terms of the bible: one letter off (two in long names), rare, and not another word."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CAPITALISED = re.compile(r"(?<![\w'’-])[^\W\d_][^\W\d_]{3,}(?![\w-])")
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """The corrections by chapter id."""
+    """Each correction of this rule, with the id of its chapter."""
     known = _spellings(book)
     if not known:
         return
@@ -40,7 +40,7 @@ def _is_word(word: str, book: BookText) -> bool:
 
 
 def _spellings(book: BookText) -> list[str]:
-    """The bible's names that the book has, and the forms in which they are inflected there, the most frequent first."""
+    """The bible's names that occur often in the book, and their frequent inflected forms, the most frequent first."""
     names = [name for name in book.names if len(name) >= MIN_NAME_LETTERS and book.words[name] >= OFTEN]
     stems = tuple(name[: max(MIN_NAME_LETTERS - 1, len(name) - ENDING)] for name in names)
     forms = {
@@ -52,7 +52,7 @@ def _spellings(book: BookText) -> list[str]:
 
 
 def _meant(word: str, known: Sequence[str]) -> str | None:
-    """The spelling that the word is a slip of; None if it is not a slip."""
+    """The known spelling of which the word is a misspelling; None if it is not a misspelling."""
     for letters in (1, 2):
         for name in known:
             if letters <= (2 if len(name) >= LONG else 1) and _is_slip(word, name, letters):
@@ -61,9 +61,9 @@ def _meant(word: str, known: Sequence[str]) -> str | None:
 
 
 def _is_slip(word: str, name: str, letters: int) -> bool:
-    """Whether the word is a slip of the name.
+    """Whether the word is a misspelling of the name, with at most `letters` wrong letters.
 
-    An inflected form differs only at its end, and a different name has a different first letter; neither is a slip.
+    Not a misspelling: an inflected form, which differs only at its end, or a name with a different first letter.
     """
     if word[0] != name[0] or word[:-ENDING] == name[:-ENDING]:
         return False

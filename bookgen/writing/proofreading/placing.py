@@ -23,7 +23,7 @@ class Placement:
 
 
 def placed(suggestions: Sequence[Suggestion], content: str, content_version: int) -> Placement:
-    """Find the place of each suggestion in the content, which has this version. One that is not found is stale."""
+    """Find the place of each suggestion in `content`, whose version is `content_version`. The others are stale."""
     result = Placement(content)
     for each in suggestions:
         start: int | None = each.start_offset
@@ -37,10 +37,10 @@ def placed(suggestions: Sequence[Suggestion], content: str, content_version: int
 
 
 def applied(before: Placement, chosen: Collection[int]) -> Placement:
-    """The text with the chosen suggestions applied, from its end to its beginning.
+    """Apply the suggestions with the ids `chosen`, the last in the text first.
 
-    A suggestion that touches an applied one becomes stale, and so does a chosen one that would change more than words.
-    A chosen one that is too expensive to check in this call stays pending.
+    A suggestion that touches an applied one becomes stale, and so does a chosen suggestion that would change more than
+    words. A chosen suggestion that would exceed the limit on checked text stays pending.
     """
     budget, content = ReadingBudget(), before.content
     edits: list[Suggestion] = []
@@ -66,7 +66,7 @@ def _is_before(suggestion: Suggestion, edit: Suggestion) -> bool:
 
 
 def _settled(before: Placement, content: str, edits: Sequence[Suggestion], refused: Collection[int]) -> Placement:
-    """The state of every suggestion after `edits` (in reverse order) have made `content`."""
+    """The state of all suggestions after `edits`, in reverse order, have led to `content`. `refused` become stale."""
     after = Placement(content, applied=[*before.applied, *(edit.id for edit in edits)], stale=[*before.stale, *refused])
     gone = {edit.id for edit in edits}.union(refused)
     following, shift = list(edits), 0
@@ -90,7 +90,7 @@ def _at(suggestion: Suggestion, start: int, content: str) -> Suggestion:
 
 
 def found_again(correction: Correction, content: str) -> Correction | None:
-    """The correction at the new place of its passage in a changed text; None in case of doubt."""
+    """The correction at the new place of its passage in a changed text; None if it is gone or if in doubt."""
     original = correction.original
     start = anchors.find_again(content, correction.start, original, correction.prefix, correction.suffix)
     if start is None:

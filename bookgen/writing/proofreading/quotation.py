@@ -63,7 +63,7 @@ class Marks:
 
 
 def marks(book: BookText) -> Marks | None:
-    """The book's quotation marks, or those of its language if the book has few."""
+    """The book's quotation marks, or those of its language if the book has few; None if neither is known."""
     opening = Counter(
         match.group(1, "space") for text in book.texts.values() for match in _OPENING.finditer(text.prose)
     )
@@ -81,7 +81,7 @@ def narration(text: ChapterText) -> str:
 
 
 def unclosed(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """Unclosed speech at the end of a paragraph, and unclosed brackets, by chapter id.
+    """Unclosed speech at the end of a paragraph, and unclosed brackets, each with the id of its chapter.
 
     Speech that continues in the next paragraph is correct if it is opened again there and closed only at its end.
     """
@@ -117,7 +117,7 @@ def _is_open(block: str, pair: Marks) -> bool:
 
 
 def _goes_on(prose: str, place: int, pair: Marks) -> bool:
-    """Whether what is open at `place` is closed in a later paragraph, or opened again in the next one.
+    """Whether speech that is open at the paragraph end `place` goes on in the next paragraph or is closed later.
 
     In French, Russian and other languages, one pair of marks encloses a whole dialogue, with a dash before each speech.
     """
@@ -130,7 +130,7 @@ def _goes_on(prose: str, place: int, pair: Marks) -> bool:
 
 
 def _is_closed(prose: str, place: int, opener: str, closer: str) -> bool:
-    """Whether the first of the two marks after `place` is the closing one."""
+    """Whether `closer` is the first of the two marks `opener` and `closer` after `place`."""
     again, end = prose.find(opener, place), prose.find(closer, place)
     return end >= 0 and (again < 0 or end < again)
 
@@ -158,7 +158,7 @@ def _unclosed_bracket(text: ChapterText, offset: int, block: str) -> Correction 
 
 
 def mixed(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """Straight marks in a book with curly ones, and curly marks in a book with straight ones, by chapter id."""
+    """Straight marks in a book with curly ones and the reverse, as corrections with the ids of their chapters."""
     odd = [*_odd_quotation_marks(book), *_odd_apostrophes(book)]
     for chapter_id, text in book.texts.items() if odd else ():
         for word in _WORDS_AROUND.finditer(text.prose):

@@ -21,10 +21,10 @@ from bookgen.writing.window import fitted
 async def read_chapter(
     book: Book, chapter: Chapter, seen: Survey, flags: Sequence[Mapping[str, Any]], steps: Steps
 ) -> tuple[list[Correction], Unread | None]:
-    """The corrections of one chapter without overlaps, and the parts that only the rules have read.
+    """The corrections of one chapter without overlaps, and what the model could not read of it (None: nothing).
 
-    `flags`: findings of the quality gate in it, and contradictions between its facts and others. Raises UpstreamAIError
-    and CallsHalted.
+    `flags`: quality notes of the chapter, of which contradictions of facts are reported. Raises UpstreamAIError and
+    CallsHalted.
     """
 
     async def read(context: int) -> tuple[list[Correction], Unread | None]:
@@ -46,7 +46,7 @@ async def read_chapter(
 
 
 def unreadable(unread: Sequence[Unread]) -> UpstreamAIError:
-    """Why the model could read nothing, as the error of the report."""
+    """The error of a report for which the model could read nothing: ModelRefused or UnusableReply."""
     refused = all(each.refused for each in unread)
     why = "The model refused to read the text" if refused else "No reply of the model could be used"
     kind = ModelRefused if refused else UnusableReply
@@ -60,7 +60,7 @@ def unreadable(unread: Sequence[Unread]) -> UpstreamAIError:
 def _together(
     chapter: Chapter, seen: Survey, flags: Sequence[Mapping[str, Any]], proposed: Sequence[Correction]
 ) -> list[Correction]:
-    """What the survey, the facts and the model say of the chapter."""
+    """The merged corrections of the survey, the facts and the model for the chapter."""
     certain, checked = seen.of(chapter)
     return merged([*_continuity(chapter.content, flags), *certain], proposed, checked)
 

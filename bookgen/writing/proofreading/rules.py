@@ -23,7 +23,7 @@ _RULES = (
 
 
 def check(book: BookText, *, refrains: bool) -> dict[int, list[Correction]]:
-    """The corrections of each chapter, by its id. `refrains`: sentences may be repeated. Call it off the event loop."""
+    """The corrections of each chapter, by its id. `refrains`: repeated sentences are fine. Slow: run it in a thread."""
     found: dict[int, list[Correction]] = {chapter_id: [] for chapter_id in book.texts}
     for rule in (*_RULES, *(() if refrains else (twice.corrections,))):
         for chapter_id, correction in rule(book):

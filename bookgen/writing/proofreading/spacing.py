@@ -14,7 +14,7 @@ from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction, Reason
 
 SHARE = 0.01  # of the places with a mark: an unusual spacing this frequent is intended
-SLIPS = 10  # times that may be mistakes
+SLIPS = 10  # times: up to this many may be mistakes
 SHORT_ELLIPSES = 3  # if two stops occur more often, they are the author's ellipsis
 ONE_LETTER = 20  # times: a single letter this frequent is a word; otherwise it is part of a formula or a scan error
 SAME = 3  # times: an unusual spacing this frequent at the same words is intended
@@ -44,7 +44,7 @@ _DOUBLED_STOP = re.compile(r"(?<![^\W_])(?P<word>[^\W_]+)(?<!\.)\.\.(?=\s|\Z)(?!
 
 @dataclass(frozen=True, slots=True)
 class _Find:
-    """A correction, the manner in which the author has set something there, and the marks that are set alike."""
+    """A possible correction. `manner`: what is unusual there; `marks`: the marks that count together for it."""
 
     chapter_id: int
     correction: Correction
@@ -53,7 +53,7 @@ class _Find:
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """The corrections by chapter id, without what the author does so often that it must be intended."""
+    """Each correction, with the id of its chapter, except for what is so frequent that it must be intended."""
     letters = {word for word, times in book.words.items() if len(word) == 1 and word.islower() and times >= ONE_LETTER}
     found = [each for chapter_id, text in book.texts.items() for each in _finds(chapter_id, text, letters)]
     manners = Counter((each.manner, each.marks) for each in found)
@@ -70,7 +70,7 @@ def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
 
 
 def _finds(chapter_id: int, text: ChapterText, letters: Collection[str]) -> Iterator[_Find]:
-    """Find wrong spaces around punctuation. `letters`: the single letters that are words."""
+    """Unusual spaces around punctuation, and doubled marks. `letters`: the single letters that are words."""
 
     def find(match: re.Match[str], replacement: str, manner: str, mark: str) -> _Find:
         reason = Reason(SuggestionType.PUNCTUATION, Severity.MINOR, manner, "spacing")

@@ -66,7 +66,7 @@ class ReadingBudget:
 def keeps_structure(content: str, start: int, end: int, replacement: str) -> bool:
     """Whether `replacement` for `content[start:end]` changes words only, and no line break of a stanza.
 
-    In a paragraph of more than MAX_PARAGRAPH_CHARACTERS characters it never counts as such.
+    Always False in a paragraph of more than MAX_PARAGRAPH_CHARACTERS.
     """
     first, last = paragraph(content, start, end)
     lines = content[start:end].split("\n"), replacement.split("\n")
@@ -91,7 +91,7 @@ def _shape(block: str) -> bytes:
 
 @cache
 def _markdown() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # imported by `app` once it serves
+    from markdown_it import MarkdownIt  # loaded late: `app.serve` imports it after the start
 
     return MarkdownIt("commonmark").enable("table").disable("code")
 

@@ -1,8 +1,8 @@
-"""The survey of a book by rules and a checker, in a separate process: `python -m` with this module's name, MEMORY.
+"""The survey of a book by rules and a spelling and grammar checker, in a separate process with limited MEMORY.
 
-A novel takes seconds, for two of which the starting checker holds the interpreter lock. The service sends the book and
-then its chapters to stdin, pickled; it has only one chapter in memory at a time. The process answers on stdout with
-JSON. Its input is untrusted, so its answer is too: reading the answer can only produce corrections.
+A novel takes seconds, and while the checker starts, it holds the interpreter lock for two seconds. The service sends
+the book and then its chapters to stdin, pickled; it has only one chapter in memory at a time. The process answers on
+stdout with JSON. The book is untrusted input, so the answer is untrusted too: reading it can only produce corrections.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class UnreadableSurvey(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The findings of the rules and of the checker, by chapter id. The checker's tell whether the rule is reliable.
+    """The findings of the rules and of the checker, by chapter id. The flag in `checker`: whether the rule is reliable.
 
     `versions`: the content versions that were read.
     """
@@ -51,7 +51,7 @@ class Survey:
     def of(self, chapter: Chapter) -> tuple[list[Correction], list[tuple[Correction, bool]]]:
         """The findings of the rules and of the checker in the current text of the chapter.
 
-        Findings in an older text are placed again, or dropped.
+        If the survey read an older text, findings are moved to their places in the current text, or dropped.
         """
         seen, checked = self.rules.get(chapter.id, ()), self.checker.get(chapter.id, ())
         if self.versions.get(chapter.id) == chapter.content_version:
@@ -104,7 +104,7 @@ async def survey(
             "survey_failed",
             book_id=book.id,
             error=repr(error),
-            to_do="The report fails. If this repeats, look whether the machine is short of CPU or memory.",
+            to_do="This proofreading report failed. If it happens again, check whether CPU or memory is short.",
         )
         raise ProofreadingFailed from error
 
@@ -144,7 +144,7 @@ def _unpickled(source: IO[bytes]) -> Iterator[Any]:
 def main() -> None:
     target, told = processes.begin(), _unpickled(sys.stdin.buffer)
     asked = next(told, None)
-    if asked is None:  # the service has ended or has been stopped before it asked
+    if asked is None:  # the service ended before it sent the book
         return
     target.write(survey_of(asked, told).packed())
     target.flush()

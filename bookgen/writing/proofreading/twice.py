@@ -19,7 +19,7 @@ _REASON = Reason(
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """The second sentence of each pair, by chapter id, with the proposal to remove it.
+    """A correction that removes the second sentence of each pair, with the id of its chapter.
 
     A sentence that is a whole paragraph is not reported.
     """

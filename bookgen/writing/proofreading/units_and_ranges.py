@@ -28,7 +28,7 @@ _PATTERNS = (
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """The corrections by chapter id."""
+    """Each correction of this rule, with the id of its chapter."""
     for pattern, explanation in _PATTERNS:
         reason = Reason(SuggestionType.CONSISTENCY, Severity.INFO, explanation, "number_style")
         found = [

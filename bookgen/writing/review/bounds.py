@@ -44,7 +44,7 @@ class DropReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EditOutcome:
-    """The result of an edit. `dropped`: why it is not applied; None if it is.
+    """The result of an edit. `dropped`: why it is not applied; None if it is applied.
 
     `place`: the span that it replaces in the text before the revision. `drops_sentence`: it removes a complete
     sentence, which this kind of finding allows.
@@ -105,7 +105,7 @@ async def without(
 
 
 def _half_answers(outcomes: Mapping[int, EditOutcome], findings: Sequence[EditorFinding]) -> list[int]:
-    """The indexes of the edits for findings that are only partly answered: some edits kept, others dropped.
+    """The indexes of all edits for findings of which some edits were kept and others dropped.
 
     Repetitions do not count, since their edits are independent.
     """
@@ -197,7 +197,7 @@ def _is_worse(before: Counter[str], after: Counter[str]) -> bool:
 
 
 def _in_order(edits: Mapping[int, PassageEdit]) -> list[int]:
-    """The indexes of the edits by finding number. The worst findings come first and use the chapter's room first."""
+    """The edits' indexes in the order of the findings, the worst first. So these use up the limits on edits first."""
     return sorted(edits, key=lambda index: (edits[index].finding, index))
 
 
@@ -262,7 +262,7 @@ def _place(chapter: Chapter, edit: PassageEdit, finding: EditorFinding) -> TextS
 
 
 def _near(content: str, passage: str, place: TextSpan) -> list[int]:
-    """The first two offsets at which the passage occurs and overlaps this place of the finding."""
+    """The first two offsets at which the passage occurs and overlaps `place`, a passage of the finding."""
     found: list[int] = []
     first, last = max(place.start - len(passage) + 1, 0), place.end + len(passage) - 1
     while len(found) < 2 and (start := content.find(passage, first, last)) >= 0:
@@ -280,7 +280,7 @@ def _with_space(content: str, place: TextSpan) -> TextSpan:
 
 
 def _exceeds(revised: ChapterRevision, replaced: int, added: int) -> DropReason | None:
-    """Which limit an edit would exceed that replaces `replaced` words and makes the chapter `added` words longer."""
+    """The limit that is exceeded if an edit replaces `replaced` words and adds `added` words; None if none is."""
     if replaced > MAX_PASSAGE_WORDS:
         return DropReason.TOO_LONG
     if added > 0 and revised.added_words + added > room_for(revised.chapter):

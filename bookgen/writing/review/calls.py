@@ -47,7 +47,7 @@ async def read_book(material: Material, steps: Steps, window: int = WINDOW) -> B
 
 
 async def revise_book(material: Material, review: BookReview, steps: Steps, window: int = WINDOW) -> BookRevision:
-    """Have the author answer the findings with edits, which `bounds.apply` then applies. Raises as `read_book` does."""
+    """Have the model, as the author, answer the findings with edits for `bounds.apply`. Raises as `read_book` does."""
 
     async def revise(window: int) -> list[BookRevision]:
         return await _answers(await compute(revision_requests, material, review, window), steps, read_revision)
@@ -105,7 +105,7 @@ async def _judged(
 
 
 async def _answers(requests: Sequence[TextRequest], steps: Steps, read: Callable[[Mapping[str, Any]], T]) -> list[T]:
-    """The usable answers. If there is none, raises the error of the first request."""
+    """What `read` makes of the usable answers. If there is none, raises the error of the first request."""
     answers: list[T] = []
     failed: list[UpstreamAIError] = []
     for request in requests:

@@ -43,7 +43,7 @@ class ComparedChange:
 
     @property
     def version_tokens(self) -> int:
-        """The tokens of both versions."""
+        """The tokens of both versions of the change in a prompt."""
         return sum(tokens(each.draft) + tokens(each.revised) + 2 * LABEL_TOKENS for each in self.replacements)
 
 
@@ -100,7 +100,7 @@ def _whole(chapters: Mapping[int, Chapter], changes: Iterable[ComparedChange]) -
 
 
 def _excerpted(chapters: Mapping[int, Chapter], changes: tuple[ComparedChange, ...], window: int) -> ComparedPart:
-    """The changes with the text around each of their places. Overlapping portions become one."""
+    """The changes with the text around each of their passages. Overlapping pieces of text are joined."""
     most = scaled(CONTEXT_TOKENS, window)
     portions: list[Portion] = []
     places = {place for change in changes for place in change.places}
@@ -127,7 +127,7 @@ def _around(chapter: Chapter, place: TextSpan, most: int) -> Portion:
 
 
 def _after(content: str, start: int, end: int) -> int:
-    """The offset after the first paragraph break of the span, or after its first space."""
+    """The offset after the first paragraph break in `content[start:end]`, else after its first space, else `start`."""
     for mark in ("\n\n", " "):
         if (found := content.find(mark, start, end)) >= 0:
             return found + len(mark)
@@ -135,7 +135,7 @@ def _after(content: str, start: int, end: int) -> int:
 
 
 def _before(content: str, start: int, end: int) -> int:
-    """The offset of the last paragraph break of the span, or of its last space."""
+    """The offset of the last paragraph break in `content[start:end]`, else of its last space, else `end`."""
     for mark in ("\n\n", " "):
         if (found := content.rfind(mark, start, end)) >= 0:
             return found

@@ -136,7 +136,7 @@ def weighed(first: Judgement | None, second: Judgement | None) -> WeighedChange:
 
 
 def max_changes(book: Book, window: int = WINDOW) -> int:
-    """How many changes one call may judge: as many as its reply has room for."""
+    """How many changes one call may judge, given the length that its reply may have."""
     return max(reply_tokens(window) // _verdict_tokens(book), 1)
 
 
@@ -231,7 +231,7 @@ def _gapped(portion: Portion, part: ComparedPart) -> str:
 
 
 def _unmarked(text: str) -> str:
-    """The text without the marks of a gap, so that it cannot contain one."""
+    """The text without the brackets that mark a gap, so that it cannot imitate a gap."""
     return text.translate(str.maketrans(GAP_MARKS, "[]"))
 
 

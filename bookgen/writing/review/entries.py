@@ -26,7 +26,7 @@ OTHER_PLACE = "Chapter {chapter}: “{quote}”"
 
 @dataclass(frozen=True, slots=True)
 class ReportEntry:
-    """One entry of a report. `chapter`: as the editor read it. `is_applied`: the change is in the book.
+    """One entry of a report. `chapter`: its text as the editor read it. `is_applied`: the change is in the book.
 
     `has_replacement`: the correction can be applied; if False, the author has to fix the finding.
     """
@@ -58,7 +58,7 @@ class AuthorsAnswer:
 
 
 def without_edits_of(revision: BookRevision, chapters: set[int]) -> BookRevision:
-    """The revision without the answers that change one of these chapters."""
+    """The revision without all edits for findings of which an edit changes one of these chapters."""
     touched = {edit.finding for edit in revision.edits if edit.chapter in chapters}
     return replace(revision, edits=tuple(edit for edit in revision.edits if edit.finding not in touched))
 

@@ -40,7 +40,7 @@ class RejectionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
-    """`content[start:end]` of the chapter with this number."""
+    """The place of a passage: `content[start:end]` of the chapter with the number `chapter`."""
 
     chapter: int
     start: int
@@ -115,7 +115,7 @@ def with_findings(review: BookReview, more: Sequence[EditorFinding]) -> BookRevi
 
 
 def max_kept(contents: Iterable[str]) -> int:
-    """How many findings are kept at most for a book with these chapter texts."""
+    """The largest number of findings to keep for a book with these chapter texts."""
     words = sum(map(measure, contents))
     return min(MIN_KEPT + int(words / WORDS_PER_FINDING), MAX_KEPT)
 
@@ -162,7 +162,7 @@ def _place(passage: QuotedPassage, contents: Mapping[int, str], after: int = 0) 
 
 
 def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: Mapping[int, str]) -> list[TextSpan]:
-    """The places of the other passages of a finding. Words that are quoted twice mean two successive occurrences."""
+    """The places of the other passages of a finding. If words are quoted twice, two occurrences are meant."""
     found: list[TextSpan] = []
     for passage in passages:
         other = _place(passage, contents)
@@ -174,7 +174,7 @@ def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: 
 
 
 def _replacement(proposed: str, place: TextSpan, content: str) -> str | None:
-    """The replacement, if it may replace the quote. It may not if the quote occurs again later in the chapter."""
+    """The proposed text if it may replace the quote; None if not, for example if the quote occurs again later."""
     quote = content[place.start : place.end]
     if not proposed or proposed == quote or len(proposed) > MAX_REPLACEMENT_CHARACTERS:
         return None
@@ -220,7 +220,7 @@ def _without_competing_replacements(
 
 
 def as_correction(finding: EditorFinding, content: str) -> Correction:
-    """The finding as a correction for a report. If it has no replacement, it replaces the quote by itself."""
+    """The finding as a correction for a report. Without a replacement, the correction keeps the quote as it is."""
     explanation = " ".join(filter(None, (finding.why, finding.remedy)))
     reason = Reason(SUGGESTION_TYPES[finding.kind], finding.severity, explanation, SOURCE)
     replacement = finding.quote if finding.replacement is None else finding.replacement

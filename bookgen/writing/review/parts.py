@@ -19,7 +19,7 @@ HEADING_TOKENS = 30  # for the heading and the fence of a chapter
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """`chapter.content[start:end]`."""
+    """A piece of a chapter: `chapter.content[start:end]`."""
 
     chapter: Chapter
     start: int

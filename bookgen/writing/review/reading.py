@@ -173,7 +173,7 @@ def reading_request(material: Material, part: BookPart, window: int = WINDOW) ->
 
 
 def _tracks(kinds: Sequence[FindingKind]) -> str:
-    """The instruction what to keep track of while reading. It depends on the kinds of findings to look for."""
+    """The instruction on what to keep track of while reading, for the kinds of findings to look for."""
     told = {FindingKind.UNRESOLVED: STORY_READING, FindingKind.UNCLEAR_STEP: ADVICE_READING}
     return " ".join(text for kind, text in told.items() if kind in kinds)
 
