@@ -168,9 +168,11 @@ async def test_only_verified_backups_in_the_same_folder_count(database: Database
     assert await backups.is_due(pool, "/backups", 3_600.0)
 
 
+@pytest.mark.parametrize("seconds", [backup_schedule.END_SECONDS, 0.0], ids=["that ends", "that has to be killed"])
 async def test_a_shutdown_ends_the_backup_and_leaves_no_partial_file(
-    database: Database, folder: Path, monkeypatch: pytest.MonkeyPatch
+    database: Database, folder: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
+    monkeypatch.setattr(backup_schedule, "END_SECONDS", seconds)
     begun: asyncio.Queue[asyncio.subprocess.Process] = asyncio.Queue()
     real = asyncio.create_subprocess_exec
 
@@ -182,6 +184,8 @@ async def test_a_shutdown_ends_the_backup_and_leaves_no_partial_file(
     monkeypatch.setattr(backup_schedule.asyncio, "create_subprocess_exec", started)
     async with schedule(database, folder).working():
         process = await begun.get()
+        while not [*folder.glob("*.partial")]:  # noqa: ASYNC110 (the signal is a file)
+            await asyncio.sleep(0.01)
 
     assert process.returncode is not None
     assert [*folder.iterdir()] == []
