@@ -1,7 +1,10 @@
 """Words keep the requested style."""
 
+import pytest
+
 from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.typeface import Typeface
+from bookgen.render.layout.line_breaking import places
 from bookgen.render.layout.lines import Align, LineBreaker, Shape
 from bookgen.render.layout.words import LONG, WordMaker, units
 from bookgen.render.model import Span
@@ -33,6 +36,35 @@ def test_a_long_word_after_an_ideograph_can_be_broken_like_any_other() -> None:
 
     assert max(map(len, pieces)) < LONG
     assert "".join(pieces) == f"語。{'x' * 50}"
+
+
+@pytest.mark.parametrize(
+    ("word", "parts"),
+    [
+        ("me—and", ["me—", "and"]),
+        ("me—”", ["me—”"]),
+        ("ich–“,", ["ich–“,"]),
+        ("moi—»", ["moi—»"]),
+        ("me—’”", ["me—’”"]),
+        ("(me—)", ["(me—)"]),
+        ("me—!”—she", ["me—!”—", "she"]),
+        ("me—“she", ["me—", "“she"]),
+        ("“—and", ["“—and"]),
+        ("me (—and", ["me", "(—and"]),
+        ("well-known", ["well-", "known"]),
+        ("the-boat-was-gone-and-nobody-knew—”", ["the-", "boat-", "was-", "gone-", "and-", "nobody-", "knew—”"]),
+    ],
+)
+def test_a_line_ends_after_a_dash_only_between_letters(word: str, parts: list[str]) -> None:
+    words = WordMaker(Typeface("serif", "en")).words([Span(word)])
+    found, starts = [], {0: 0}
+    for place in places(words, None):
+        token = words.tokens[place.word]
+        start, end = starts.pop(place.word, 0), abs(place.at) or len(token.text)
+        found.append(token.text[start:end])
+        starts[place.word] = end
+
+    assert found == parts
 
 
 def test_chapter_numbers_are_not_letterspaced_in_scripts_without_capitals(make: Make) -> None:
