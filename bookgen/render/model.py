@@ -207,11 +207,15 @@ class PlacedPicture:
 
 @dataclass(frozen=True, slots=True)
 class Poem:
-    """A poem in the contents. `block`: its heading among the chapter's blocks. `anchor`: its name as a link target."""
+    """A poem in the contents. `block`: its heading among the chapter's blocks. `anchor`: its name as a link target.
+
+    `begins_page`: it is the first on its page.
+    """
 
     block: int
     title: str
     anchor: str
+    begins_page: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,11 +56,12 @@ class Flow:
 
     def chapter(self, section: Section) -> None:
         self._in_verse = section.verse
-        anchors = {poem.block: poem.anchor for poem in section.poems}
+        poems = {poem.block: poem for poem in section.poems}
         for index, block in enumerate(section.blocks):
             self.block(block, self.outermost)
-            if index in anchors:
-                self.rows[self.headings[-1]].anchor = anchors[index]
+            if poem := poems.get(index):
+                title = self.rows[self.headings[-1]]
+                title.anchor, title.begins_page = poem.anchor, poem.begins_page
             if index == 0 and section.labelled:
                 self._rows_above = len(self.rows)
             if announces(block, section.blocks[index + 1 : index + 2]):
