@@ -135,7 +135,8 @@ class Flow:
         if len(self.rows) == self._rows_above:
             if self._setter.settings.drop_caps and len(self._breaker.lines(words, shape)) >= DEPTH:
                 initial = take_initial(words, shape, self.geometry.lead)
-            set_lead_in(words, self._maker.typeface)
+            if frame is self.outermost:
+                set_lead_in(words, self._maker.typeface)
         if initial is not None:
             shape = initial[2]
         lines = self._breaker.lines(words, shape)
