@@ -207,11 +207,15 @@ class PlacedPicture:
 
 @dataclass(frozen=True, slots=True)
 class Poem:
-    """A poem in the contents. `block`: the index of its heading in the chapter. `anchor`: its name as a link target."""
+    """A poem in the contents. `block`: the index of its heading in the chapter. `anchor`: its name as a link target.
+
+    `begins_page`: whether it begins a new page.
+    """
 
     block: int
     title: str
     anchor: str
+    begins_page: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from bookgen.render.model import USUAL_INDENT, Block, Heading, Poem, Quote, Sect
 
 # A number from 1 to 99, in digits or Roman numerals, as the heading of a part: "I", "ii.", "(3)".
 _ROMAN = r"(?=[XLVI])(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
+MAX_SHARED_LINES = 8  # of a poem that may share its page with another
 _NUMBER = re.compile(rf"[\W_]*(?:\d{{1,2}}|{_ROMAN}|{_ROMAN.lower()})[\W_]*")
 
 
@@ -19,7 +21,9 @@ def with_poems(section: Section) -> Section:
     """The chapter with its poems, and in each stanza the deepest indent of its poem.
 
     A poem begins with a heading. Headings below the level of the chapter's highest titles, and headings that are only
-    numbers, are parts of a poem. For a chapter that is one poem with the chapter's title, no poem is listed.
+    numbers, are parts of a poem. For a chapter that is one poem with the chapter's title, no poem is listed. Each poem
+    begins a page, unless it and the one before it are very short, as haiku are. The first poem of a chapter does so only
+    if another one, whose title is the chapter's, stands above it.
     """
     section = replace(section, blocks=tuple(_with_poem_indents(section.blocks)))
     headings = [
@@ -32,8 +36,25 @@ def with_poems(section: Section) -> Section:
     named = [(index, title) for index, level, title in titles if level == highest]
     if len(named) == 1 and says_the_same(named[0][1], section.title):
         return section
-    poems = (Poem(index, title, f"poem-{section.number}-{number}") for number, (index, title) in enumerate(named, 1))
+    lengths = map(_lines, _parts(section.blocks, [index for index, _ in named]))
+    opening = _lines([block for block in section.blocks[: named[0][0] if named else 0] if isinstance(block, Verse)])
+    begins = [opening > MAX_SHARED_LINES, *(max(two) > MAX_SHARED_LINES for two in pairwise(lengths))]
+    poems = (
+        Poem(index, title, f"poem-{section.number}-{number}", begins[number - 1])
+        for number, (index, title) in enumerate(named, 1)
+    )
     return replace(section, poems=tuple(poems))
+
+
+def _parts(blocks: Sequence[Block], titles: Sequence[int]) -> Iterator[Sequence[Block]]:
+    """The blocks of each poem below its title."""
+    return (blocks[title + 1 : end] for title, end in pairwise([*titles, len(blocks)]))
+
+
+def _lines(blocks: Sequence[Block]) -> float:
+    """The lines of a poem with the breaks between its stanzas. Infinite if not all of it is verse."""
+    stanzas = [len(block.lines) if isinstance(block, Verse) else math.inf for block in blocks]
+    return sum(stanzas) + len(stanzas) - 1
 
 
 def _with_poem_indents(blocks: Sequence[Block]) -> Iterator[Block]:

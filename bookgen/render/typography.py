@@ -24,6 +24,7 @@ _UNIT = re.compile(
     r"(?<=[\d½¼¾⅓⅔⅛]) (?=(?:[mcdk]?m[²³]?|[mk]?g|t|[mcd]?l|[mk]?[VWA]|[kMG]?Hz|[kMGT]?B|k?cal|°[CF]?|%|Ω|h|min|ft|lb"
     r"|oz)(?!\w))"
 )
+_INITIAL = re.compile(r"(?<!\w)([^\W\d_])\. (?=([^\W\d_]))")
 _TIMES = re.compile(r"(?<=\d) × (?=\d)")
 
 
@@ -36,6 +37,8 @@ def polisher(language: Locale) -> Callable[[str], str]:
         if "--" in text:
             text = _DASHES.sub(lambda found: _dash(found, language.dash), text)
         text = _TIMES.sub(f"{_NBSP}×{_NBSP}", _UNIT.sub(_NBSP, text))
+        if ". " in text:
+            text = _INITIAL.sub(_held, text)
         if '"' in text or "'" in text:
             if language.code == "he":
                 text = _GERESH.sub("׳", _GERSHAYIM.sub("״", text))
@@ -43,6 +46,11 @@ def polisher(language: Locale) -> Callable[[str], str]:
         return _french(text) if language.french_spacing else text
 
     return polish
+
+
+def _held(found: re.Match[str]) -> str:
+    """An initial, which stays on the line of the name or the initial after it."""
+    return f"{found[1]}.{_NBSP}" if found[1].isupper() and found[2].isupper() else found[0]
 
 
 def _dash(found: re.Match[str], dash: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import replace
 
 from bookgen.render.characters import is_wide
@@ -15,17 +16,44 @@ _INDENTED = re.compile(r"[ \t]+(?=[^\s#>|`~])")
 _WIDE = re.compile(r"[ \t]*\t[ \t]*|  +")
 MAX_INDENT = 30  # spaces; a gap within a line is no wider either
 MAX_LETTERS_OF_LINES = 60  # a wide letter counts as two
+_MIN_LONG_LINES = 3
+_DASHES = "-–—―"
+_OPENING = re.compile(r"""^[ \t*_~"'“”‘’„‚«»‹›(\[¿¡]+""")
+_SENTENCE_END = re.compile(r"""[.!?…。！？](?:[ \t*_~"'“”‘’«»‹›)\]]|\[\^[^\]]*\])*$""")
 
 
 def is_in_lines(paragraph: str) -> bool:
-    """Whether a paragraph in a book of prose is set line by line, such as a rhyme or an address.
+    """Whether a paragraph in a book of prose is set line by line, such as a rhyme, an address or a log.
 
-    That is so if all its lines are short. Longer lines were wrapped by an editor.
+    That is so if all its lines are short. Longer lines may be a log or a list, unless an editor may have wrapped them or
+    each of them is a sentence.
     """
     lines = paragraph.split("\n")
-    return len(lines) > 1 and all(
-        sum(2 if is_wide(letter) else 1 for letter in line) <= MAX_LETTERS_OF_LINES for line in lines
-    )
+    if len(lines) == 1 or all(_letters(line) <= MAX_LETTERS_OF_LINES for line in lines):
+        return len(lines) > 1
+    first = [_OPENING.sub("", line)[:1] for line in lines]
+    if len(lines) < _MIN_LONG_LINES or not all(_is_mark(each) or _is_capital(each) for each in first):
+        return False
+    return all(map(_is_mark, first)) or not (_is_filled(lines) or all(map(_SENTENCE_END.search, lines[:-1])))
+
+
+def _letters(text: str) -> int:
+    return sum(2 if is_wide(letter) else 1 for letter in text)
+
+
+def _is_mark(letter: str) -> bool:
+    return letter != "" and (letter in _DASHES or unicodedata.category(letter) == "Nd")
+
+
+def _is_capital(letter: str) -> bool:
+    return letter != "" and unicodedata.category(letter) in ("Lu", "Lt")
+
+
+def _is_filled(lines: list[str]) -> bool:
+    """Whether an editor may have wrapped the lines: none had room for the first word of the next one."""
+    width = max(map(_letters, lines))
+    words = (line.lstrip(" \t").partition(" ")[0] for line in lines[1:])
+    return all(_letters(f"{line} {word}") > width for line, word in zip(lines, words, strict=False))
 
 
 def with_marked_indent(line: str) -> str:

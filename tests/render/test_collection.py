@@ -212,6 +212,30 @@ def test_a_poem_longer_than_a_page_begins_on_a_new_one_and_is_divided_between_st
     assert all(any("Roost" in stanza for stanza in page) for page in stanzas[1:3])
 
 
+def test_each_poem_begins_a_page_but_very_short_ones_may_share_one(make: Make) -> None:
+    poems = [poem("Mud", 9), poem("Roost", 4, 3), poem("Key", 3), poem("Neap", 3, 5), poem("Ebb", 3), poem("Slack", 9)]
+    book = render(make(("Shed", "\n\n".join(poems)), ("Tide", STANZA), genre="Poetry"))
+    pages = [page.anchors for page in book.layout.pages if page.anchors]
+    document = docx.Document(io.BytesIO(book.docx))
+    titles = {each.text: bool(each.paragraph_format.page_break_before) for each in of_style(document, "Heading 2")}
+
+    assert pages == [
+        ["chapter-1", "poem-1-1"],
+        ["poem-1-2", "poem-1-3"],
+        ["poem-1-4"],
+        ["poem-1-5"],
+        ["poem-1-6"],
+        ["chapter-2"],
+    ]
+    assert titles == {"Mud": False, "Roost": True, "Key": False, "Neap": True, "Ebb": True, "Slack": True}
+
+
+def test_a_poem_below_one_with_the_title_of_the_chapter_begins_a_page(make: Make) -> None:
+    layout = render(make(("Mud", f"{poem('Mud', 9)}\n\n{poem('Roost', 4)}"), genre="Poetry")).layout
+
+    assert [page.anchors for page in layout.pages if page.anchors] == [["chapter-1"], ["poem-1-1"]]
+
+
 def test_a_chapters_first_poem_begins_below_its_epigraph(make: Make) -> None:
     text = f"*For Wren*\n\n{poem('Roost', 9, 12, 13, 11)}"
     layout = render(make(("Shed", text), ("Tide", STANZA), genre="Poetry")).layout

@@ -107,9 +107,27 @@ NAMES = "J. Lappin, clerk\nThe Harbour Office"
 WRAPPED = "The copy was due at the company's office by the last boat, and by the second week\nshe had reached 1986."
 
 
-@pytest.mark.parametrize("text", [RHYME, NAMES, "白日依山尽，\n黄河入海流。"])
+LOG = """1830 Sailed. Took seat in saloon, after end, facing fwd. Both deck doors and inner stair in view.
+1934 Miss T. leaves by inner stair with small case.
+**1940 ALL LIGHTS FAIL.**"""
+TALK = "— Et vous, demanda-t-elle sans lever les yeux de son ouvrage, vous partez quand ?\n— Demain.\n— Ah."
+PSALM = """Blessed is the man that walketh not in the counsel of the ungodly, nor standeth in the way,
+Nor sitteth in the seat of the scornful.
+But his delight is in the law."""
+ONE_LINE_EACH = """The tide was out when they came down to the slip, and nobody had thought of a light.
+"Wait here," she said.
+The boat was gone."""
+FILLED = """Am Morgen war der Hafen leer, und niemand hatte daran gedacht, nach dem
+Boot zu sehen, das Lappin am Abend vorher an der Mole gelassen hatte, ohne
+Licht und ohne Leine."""
+RAGGED = """The tide was out when they came down to the slip, and nobody had thought
+of a light.
+The boat was gone."""
+
+
+@pytest.mark.parametrize("text", [RHYME, NAMES, "白日依山尽，\n黄河入海流。", LOG, TALK, PSALM])
 @pytest.mark.parametrize("mark", ["", "> "])
-def test_short_lines_stay_lines_without_marks_of_a_line_break(text: str, mark: str) -> None:
+def test_lines_stay_lines_without_marks_of_a_line_break(text: str, mark: str) -> None:
     """Models and authors write a rhyme or an address like this, though Markdown joins such lines."""
     (block,) = blocks("\n".join(mark + line for line in text.split("\n")))
     (inner,) = block.blocks if isinstance(block, Quote) else (block,)
@@ -119,7 +137,7 @@ def test_short_lines_stay_lines_without_marks_of_a_line_break(text: str, mark: s
     assert ["".join(span.text for span in line) for line in shown] == text.replace("*", "").split("\n")
 
 
-@pytest.mark.parametrize("text", [WRAPPED, f"> {WRAPPED}", f"- {NAMES}"])
+@pytest.mark.parametrize("text", [WRAPPED, f"> {WRAPPED}", f"- {NAMES}", ONE_LINE_EACH, FILLED, RAGGED])
 def test_lines_that_an_editor_wrapped_and_lines_of_a_list_are_joined(text: str) -> None:
     (block,) = blocks(text)
     (inner,) = block.blocks if isinstance(block, Quote) else block.items[0] if isinstance(block, ItemList) else (block,)

@@ -178,6 +178,36 @@ def opening(text: str, make: Make, language: str = "en") -> list[TextMark]:
     return [mark for _, mark in body(page) if mark.element.role == "P"]
 
 
+@pytest.mark.parametrize(
+    ("text", "small"),
+    [
+        ("Then we lost it.", "Then we lost it."),
+        ("Then we lost it all again.", "Then we lost it all again."),
+        ("Then we lost it, and nobody said so.", "Then we lost it,"),
+        ("“Who goes there, in this weather?”", "“Who goes there,"),
+        ("No.", "No."),
+        ("The boat came in and the boat went out and nobody saw her.", "The boat came in"),
+        ("14 November 1974", ""),
+        ("Dear Miss Torrence,", ""),
+        ("*For Wren.*", ""),
+        ("- Then we lost it.", ""),
+        ("> Then we lost it.", ""),
+    ],
+)
+def test_every_chapter_opens_with_small_capitals_if_it_opens_with_a_sentence(text: str, small: str, make: Make) -> None:
+    layout = render(make(f"{text}\n\n{PROSE}", PROSE)).layout
+    capitals = layout.typeface.style(small_caps=True)
+    first = next(page for page in layout.pages if page.chapter == 1)
+    segments = [each for _, mark in body(first) if mark.element.role != "H1" for each in mark.line.segments]
+
+    assert (
+        "".join(
+            item if isinstance(item, str) else " " for style, items in segments if style is capitals for item in items
+        ).strip()
+        == small
+    )
+
+
 def test_a_drop_cap_indents_three_lines(make: Make) -> None:
     letter, *lines = opening(PROSE, make)
 

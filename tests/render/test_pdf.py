@@ -17,7 +17,9 @@ from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import BLEED, TRIMS
 from tests.render.conftest import Make, Rendered, render
 from tests.render.reading import PdfText
+from tests.render.test_pages import furniture
 from tests.render.test_settings import red_picture, with_picture
+from tests.render.test_spreads import made, picture_book
 
 PROSE = "The harbour was quiet in the evening and nobody who lived there could remember it otherwise. " * 12
 
@@ -100,6 +102,25 @@ def test_page_labels_are_roman_and_then_arabic_numerals(small: Rendered) -> None
 
     front = small.layout.front_pages
     assert (labels[0], labels[front - 1], labels[front]) == ("i", "iii", "1")
+
+
+def test_the_cover_is_not_counted_as_a_page(make: Make) -> None:
+    text = with_picture(make(PROSE, PROSE))
+    book, plain = render(text), render(text, ExportSettings(include_cover=False))
+    contents = next(page for page in book.layout.pages if page.kind == "toc")
+    with opened(book.pdf) as pdf:
+        labels = [page.label for page in pdf.pages]
+
+    assert labels[:5] == ["Cover", "i", "ii", "iii", "1"]
+    assert labels == [page.label for page in book.layout.pages]
+    assert [mark.line.text for mark in furniture(contents)] == ["iii"]
+    assert labels[1:] == [page.label for page in plain.layout.pages]
+    assert [page.label for page in book.printed.pages][:3] == ["i", "ii", "iii"]
+
+
+def test_the_cover_of_a_picture_book_is_not_counted_as_a_page() -> None:
+    with opened(made("pdf", replace(picture_book(), cover=red_picture()))) as pdf:
+        assert [page.label for page in pdf.pages][:2] == ["Cover", "i"]
 
 
 def test_headings_are_in_order_and_the_title_comes_first(rich: Rendered) -> None:

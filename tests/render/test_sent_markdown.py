@@ -119,6 +119,20 @@ def test_a_rhyme_in_a_novel_keeps_its_lines_in_every_format(make: Make) -> None:
     assert [paragraph.text for paragraph in paragraphs] == rhyme
 
 
+def test_the_long_lines_of_a_log_in_a_novel_turn_in_every_format(make: Make) -> None:
+    log = [f"19{minute} {'The lights fail. ' * 9}".strip() for minute in (30, 34, 40)]
+    book = render(make("He read.\n\n" + "\n".join(log) + "\n\nSo."))
+    edges = left_edges(book.layout)
+    word = of_style(docx.Document(io.BytesIO(book.docx)), "Book Verse")
+    own = [left for text, left in edges.items() if text.startswith("19")]
+    turned = [left for text, left in edges.items() if "lights" in text and not text.startswith("19")]
+
+    assert len(own) == 3
+    assert max(own) + 10 < min(turned)
+    assert "<br/>".join(f"<span>{line}</span>" for line in log) in chapter(book)
+    assert [paragraph.text for paragraph in word] == log
+
+
 def test_every_line_in_a_book_of_poems_is_a_line_of_its_own(make: Make) -> None:
     book = render(make("The tide\ncomes in\n\nand goes\nout", genre="Poetry"))
 

@@ -71,6 +71,20 @@ def test_quotes_and_dashes_follow_the_language(tag: str, typed: str, printed: st
     assert polisher(language(tag))(typed) == printed
 
 
+@pytest.mark.parametrize(
+    ("typed", "printed"),
+    [
+        ("by D. Lappin", "by D.\u00a0Lappin"),
+        ("J. R. R. Tolkien and G.K. Chesterton", "J.\u00a0R.\u00a0R.\u00a0Tolkien and G.K.\u00a0Chesterton"),
+        ("„É. Zola“, Ж. Верн", "„É.\u00a0Zola“, Ж.\u00a0Верн"),
+        ("z. B. heute, M. de Charlus, plan b. Then", "z. B. heute, M. de Charlus, plan b. Then"),
+        ("He said NO. Then 5. May, page 3. Then", "He said NO. Then 5. May, page 3. Then"),
+    ],
+)
+def test_initials_stay_on_the_line_of_their_name(typed: str, printed: str) -> None:
+    assert polisher(language("de"))(typed) == printed
+
+
 def test_typographic_punctuation_is_left_unchanged() -> None:
     text = "“Curly” — and … ‘fine’"
 

@@ -79,7 +79,7 @@ class BodyWriter:
         self._link = link
         self._embed = embed
         self._poems = poems
-        self._bookmark: int | None = None  # of the current block
+        self._poem: model.Poem | None = None  # that the current block is the title of
         self._rtl = rtl
         self._first_note = 0
         self._drawings = 0
@@ -96,10 +96,10 @@ class BodyWriter:
         self._flush = True
         self._in_verse = section.verse
         places = _places(section.blocks, self._geometry) if section.verse else {}
-        bookmarks = {poem.block: self._poems[poem.anchor] for poem in section.poems}
+        poems = {poem.block: poem for poem in section.poems}
         body = ""
         for index, block in enumerate(section.blocks):
-            self._bookmark = bookmarks.get(index)
+            self._poem = poems.get(index)
             self._place = places.get(index, _IN_LONG_POEM)
             self._announces = announces(block, section.blocks[index + 1 : index + 2])
             body += self._block(block, 0)
@@ -168,8 +168,10 @@ class BodyWriter:
             case model.Heading(level, spans):
                 self._flush = True
                 heading = self.spans(spans)
-                named = heading if self._bookmark is None else bookmarked(self._bookmark, heading)
-                return paragraph(f"Heading{level}", named)
+                if self._poem is None:
+                    return paragraph(f"Heading{level}", heading)
+                named = bookmarked(self._poems[self._poem.anchor], heading)
+                return paragraph(f"Heading{level}", named, "<w:pageBreakBefore/>" * self._poem.begins_page)
             case model.Quote(blocks):
                 inner = "".join(self._block(each, depth + 1) for each in blocks)
             case model.ItemList():

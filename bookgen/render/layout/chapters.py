@@ -67,7 +67,7 @@ def _keep_whole(rows: list[Row], poems: list[int], lines: int, above: int) -> No
             for row in rows[first : end - 1]:
                 row.keep = True
         else:
-            rows[first].begins_page = first != poems[0]
+            rows[first].begins_page |= first != poems[0]
             for row, following in pairwise(rows[first:end]):
                 row.loose = following.blank and not row.keep
         rows[end - 1].loose = True

@@ -52,7 +52,7 @@ class Composer:
         pagination = self._pagination(front, chapters)
         if self._digital:
             front = cover + [page for page in front if page.placed and page.kind != "half title"]
-        self._label(front)
+        self._label(front[len(cover) :])
         pages = list(front)
         for chapter in chapters:
             if not self._digital:

@@ -56,11 +56,12 @@ class Flow:
 
     def chapter(self, section: Section) -> None:
         self._in_verse = section.verse
-        anchors = {poem.block: poem.anchor for poem in section.poems}
+        poems = {poem.block: poem for poem in section.poems}
         for index, block in enumerate(section.blocks):
             self.block(block, self.outermost)
-            if index in anchors:
-                self.rows[self.headings[-1]].anchor = anchors[index]
+            if poem := poems.get(index):
+                title = self.rows[self.headings[-1]]
+                title.anchor, title.begins_page = poem.anchor, poem.begins_page
             if index == 0 and section.labelled:
                 self._rows_above = len(self.rows)
             if announces(block, section.blocks[index + 1 : index + 2]):
@@ -134,7 +135,8 @@ class Flow:
         if len(self.rows) == self._rows_above:
             if self._setter.settings.drop_caps and len(self._breaker.lines(words, shape)) >= DEPTH:
                 initial = take_initial(words, shape, self.geometry.lead)
-            set_lead_in(words, self._maker.typeface)
+            if frame is self.outermost:
+                set_lead_in(words, self._maker.typeface)
         if initial is not None:
             shape = initial[2]
         lines = self._breaker.lines(words, shape)

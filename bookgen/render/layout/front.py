@@ -16,6 +16,7 @@ from bookgen.render.model import Manuscript, Picture, Section
 from bookgen.render.pictures import extended
 from bookgen.render.settings import ExportSettings
 
+COVER = "Cover"  # the label of a page that is not counted
 _COPYRIGHT_SIGN = "©"
 _SHRUNK = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4)  # scales tried, in this order, until a title fits
 _LEAST = 7.0  # points; printers accept no smaller type
@@ -34,7 +35,7 @@ class FrontMatter:
         self._geometry = setter.geometry
 
     def cover(self, picture: Picture) -> Page:
-        page = Page("cover")
+        page = Page("cover", COVER)
         element = self._structure.child("Figure", alt=f"{self._manuscript.title}, {self._manuscript.author}")
         trim = self._geometry.trim
         picture = extended(picture, trim.width, trim.height)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from bookgen.render.fonts.style import Style
@@ -12,17 +13,23 @@ from bookgen.render.layout.words import Words
 
 LEAD_IN = 4  # words
 DEPTH = 3  # lines that a drop cap spans
-_MIN_WORDS = 12
+_FEW_WORDS = LEAD_IN + 2  # a paragraph of so few words is set in small capitals as a whole
+_MIN_WORDS = 12  # shorter paragraphs may be no text
 _OPENING = "“‘„‚«»\"'¡¿([—–"
+_CLOSING = "”’»“‘«›‹\"')]\u202f"
 _GAP = 0.12  # of the type size, between the letter and the text
 
 
 def set_lead_in(words: Words, typeface: Typeface) -> None:
-    """Set the first words in small capitals, in place, if the paragraph is long enough and the face has them."""
+    """Set the first words in small capitals, in place, if the face has them.
+
+    In a short paragraph that is no sentence, such as a date or the address of a letter, they stay as they are.
+    """
     plain = typeface.style()
-    if len(words.tokens) < _MIN_WORDS or not plain.face.has_small_capitals:
+    count = len(words.tokens)
+    if not plain.face.has_small_capitals or (count < _MIN_WORDS and not _ends_sentence(words.tokens)):
         return
-    for index in range(LEAD_IN):
+    for index in range(count if count <= _FEW_WORDS else LEAD_IN):
         pieces = words.tokens[index].pieces
         if len(pieces) != 1 or pieces[0][1] is not plain:
             return
@@ -30,6 +37,11 @@ def set_lead_in(words: Words, typeface: Typeface) -> None:
         words.tokens[index] = Token(((text, typeface.style(small_caps=True)),), words.tokens[index].gap)
         if text[-1] in ".!?…:;,”’»":
             return
+
+
+def _ends_sentence(tokens: Sequence[Token]) -> bool:
+    text = "".join(text for token in tokens[-1:] for text, _ in token.pieces).rstrip(_CLOSING)
+    return text.endswith((".", "!", "?", "…", "—", "–"))
 
 
 def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, Shape] | None:

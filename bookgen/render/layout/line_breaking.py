@@ -200,6 +200,11 @@ def fit(
     return search.path() if search.ends[-1][:2] == (last, 0) else None
 
 
+def in_last_word(words: Words, hyphenate: Hyphenate) -> set[tuple[int, int]]:
+    """The hyphens of the last word. Only the end of that word would stand on the last line."""
+    return {(len(words.tokens) - 1, at) for at, *_ in words.tokens[-1].divided(hyphenate) if at > 0}
+
+
 def third_hyphen(ends: Sequence[Breakpoint]) -> tuple[int, int] | None:
     """The word and place of the first hyphen that is the third in a row of lines. None if there is none."""
     row = 0
@@ -211,11 +216,16 @@ def third_hyphen(ends: Sequence[Breakpoint]) -> tuple[int, int] | None:
 
 
 def first_fit(words: Words, measures: Measures, hyphenate: Hyphenate | None) -> list[Breakpoint]:
-    """Line ends found greedily: each line is filled as far as possible. Never fails."""
+    """Line ends found greedily: each line is filled as far as possible, but no hyphen divides the last word if a line
+    has room for it. Never fails.
+    """
+    avoided = in_last_word(words, hyphenate) if hyphenate and words.tokens[-1].width <= measures.full else set()
     ends: list[Breakpoint] = []
     start = 0.0
     waiting: list[Breakpoint] = []  # the furthest end that the line has room for
     for place in places(words, hyphenate):
+        if (place.word, place.at) in avoided:
+            continue
         if waiting and place.width - start > measures(len(ends)):
             ends += waiting
             start = waiting[0].next_width
@@ -241,6 +251,7 @@ def fit_shaped(
     *,
     wanted: int | None = None,
     micro: bool = True,
+    forbidden: Container[tuple[int, int]] = (),
 ) -> list[Breakpoint] | None:
     """Like `fit`, for lines of different widths, and for a paragraph of exactly `wanted` lines if that is given."""
     last = len(words.tokens) - 1
@@ -251,6 +262,8 @@ def fit_shaped(
         if word == last or measures.notch_lines or _reached(active[0], measures, width + token.end, gaps, tolerance):
             for place in _within(word, token, width, gaps, hyphenate):
                 is_last = word == last and not place.at
+                if (word, place.at) in forbidden:
+                    place = place._replace(penalty=FORBIDDEN)
                 active, new = _lines_to(place, active, measures, tolerance, is_last=is_last, micro=micro)
                 active += new
                 if not active:

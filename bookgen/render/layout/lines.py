@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -11,7 +11,15 @@ from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.typeface import Pieces
 from bookgen.render.layout import line_breaking
 from bookgen.render.layout.bidi import Item, spaces, visual
-from bookgen.render.layout.line_breaking import Breakpoint, Measures, first_fit, fit, fit_shaped, third_hyphen
+from bookgen.render.layout.line_breaking import (
+    Breakpoint,
+    Measures,
+    first_fit,
+    fit,
+    fit_shaped,
+    in_last_word,
+    third_hyphen,
+)
 from bookgen.render.layout.tokens import SPACE_WIDTH, Token
 from bookgen.render.layout.words import Words, divided
 
@@ -95,7 +103,7 @@ class LineBreaker:
         ends = fit_shaped(
             words, _measures(shape), line_breaking.SECOND_TOLERANCE, self._hyphens, wanted=wanted, micro=self._micro
         )
-        if ends is None or third_hyphen(ends) is not None:
+        if ends is None or third_hyphen(ends) is not None or _meets(ends, in_last_word(words, self._hyphens)):
             return None
         return list(self._emit(words, ends, shape))
 
@@ -110,9 +118,10 @@ class LineBreaker:
         ends = fit(words, measures, line_breaking.FIRST_TOLERANCE, None, micro=self._micro)
         if ends is not None:
             return ends
+        last = in_last_word(words, self._hyphens)
         for tolerance in (line_breaking.SECOND_TOLERANCE, line_breaking.ANYTHING):
-            ends = fit(words, measures, tolerance, self._hyphens, micro=self._micro)
-            forbidden: set[tuple[int, int]] = set()
+            forbidden = set(last)
+            ends = fit(words, measures, tolerance, self._hyphens, micro=self._micro, forbidden=forbidden)
             for _ in range(_LADDERS):
                 if ends is None or (stacked := third_hyphen(ends)) is None:
                     break
@@ -120,14 +129,15 @@ class LineBreaker:
                 ends = fit(
                     words, measures, line_breaking.ANYTHING, self._hyphens, micro=self._micro, forbidden=forbidden
                 )
-            if ends is not None:
+            if ends is not None and (tolerance == line_breaking.ANYTHING or not _meets(ends, last)):
                 return ends
         return first_fit(words, measures, self._hyphens)
 
     def _ends_around(self, words: Words, measures: Measures) -> list[Breakpoint]:
+        last = in_last_word(words, self._hyphens)
         for tolerance in (line_breaking.FIRST_TOLERANCE, line_breaking.SECOND_TOLERANCE, line_breaking.ANYTHING):
-            ends = fit_shaped(words, measures, tolerance, self._hyphens, micro=self._micro)
-            if ends is not None:
+            ends = fit_shaped(words, measures, tolerance, self._hyphens, micro=self._micro, forbidden=last)
+            if ends is not None and (tolerance == line_breaking.ANYTHING or not _meets(ends, last)):
                 return ends
         return first_fit(words, measures, self._hyphens)
 
@@ -175,6 +185,10 @@ class LineBreaker:
             )
             word, offset = (end_word, abs(at)) if at else (end_word + 1, 0)
             start, start_gaps = end.next_width, end.next_gaps
+
+
+def _meets(ends: list[Breakpoint], forbidden: Container[tuple[int, int]]) -> bool:
+    return any((end.word, end.at) in forbidden for end in ends)
 
 
 def _balanced(words: Words, measures: Measures, ends: list[Breakpoint]) -> list[Breakpoint]:

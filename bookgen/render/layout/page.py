@@ -36,7 +36,10 @@ class Link:
 
 @dataclass(slots=True)
 class Page:
-    """A page. `label` is its number, shown or not. `kind`: cover, half title, title, copyright, toc or chapter."""
+    """A page. `label` is its number, shown or not, or the cover's name.
+
+    `kind`: cover, half title, title, copyright, toc or chapter.
+    """
 
     kind: str
     label: str = ""

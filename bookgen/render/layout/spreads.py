@@ -75,8 +75,8 @@ class SpreadComposer:
     def layout(self) -> Layout:
         front = self._front()
         pages = [*front, *self._story(), *self._back(front)]
-        for index, page in enumerate(front):
-            page.label = str(index + 1)
+        for number, page in enumerate((page for page in front if page.kind != "cover"), 1):
+            page.label = str(number)
         typeface, rtl, facing = self._setter.maker.typeface, self._setter.language.rtl, len(front) % 2 == 1
         wide, tall, pagination = self._width, self._height, self.pagination()
         return Layout(wide, tall, pages, len(front), self._structure, typeface, pagination, rtl=rtl, facing=facing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from bookgen.render.fonts.style import Style
@@ -18,7 +19,8 @@ SEAM: Gap = (0.0, 0.0)  # a place where a word too long for any line may break
 # How much of a mark may hang over the line's end, as a share of its width.
 HANG = {".": 0.6, ",": 0.6, "-": 0.5, "‐": 0.5, "’": 0.5, "”": 0.45, "“": 0.45, "‘": 0.5, ";": 0.3, ":": 0.3}
 HANG |= {"—": 0.2, "–": 0.2}
-_DASHES = "-—–/"
+# Dashes that belong to what follows them, or to the closing mark after them, are not among these.
+_DASHES = re.compile(r"""(?<=[^-—–/“‘„‚(\[{¿¡])[-—–/]+(?=[“‘„‚«»‹›"'(\[{¿¡]*\w)""")
 
 Hyphenate = Callable[[str], tuple[int, ...]]
 
@@ -78,15 +80,11 @@ class Token:
         return narrow
 
     def _at_dashes(self) -> list[Break]:
-        """The breaks after a dash or slash with letters on both sides."""
         text, style = self.text, self.style
-        found: list[Break] = []
-        if text and style and any(dash in text for dash in _DASHES):
-            for at in range(1, len(text) - 1):
-                if text[at] in _DASHES and text[at + 1] not in _DASHES:
-                    part = style.word(text[: at + 1])[0]
-                    found.append((-(at + 1), part, part, DASH_PENALTY))
-        return found
+        if not text or not style:
+            return []
+        parts = [(at, style.word(text[:at])[0]) for at in after_dashes(text)]
+        return [(-at, part, part, DASH_PENALTY) for at, part in parts]
 
     def _at_hyphens(self, hyphenate: Hyphenate) -> list[Break]:
         text, style = self.text, self.style
@@ -95,6 +93,12 @@ class Token:
         hyphen = style.word(style.hyphen_text)[0] * (1 - HANG["-"])
         parts = [(at, style.word(text[:at])[0]) for at in places]
         return [(at, part, part + hyphen, HYPHEN_PENALTY) for at, part in parts]
+
+
+def after_dashes(text: str) -> list[int]:
+    """The places in a word after a dash or slash between letters, where a line may end."""
+    found = [match.end() for match in _DASHES.finditer(text)]
+    return [at for at in found if any(map(str.isalnum, text[:at]))]
 
 
 def _overhang(text: str, style: Style) -> float:

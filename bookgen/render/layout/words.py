@@ -6,11 +6,12 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from bookgen.render.characters import is_wide
 from bookgen.render.fonts.typeface import Pieces, Typeface
 from bookgen.render.layout.bidi import Gap, has_rtl, parts
-from bookgen.render.layout.tokens import IDEOGRAPHIC, SEAM, SPACE, Hyphenate, Token
+from bookgen.render.layout.tokens import IDEOGRAPHIC, SEAM, SPACE, Hyphenate, Token, after_dashes
 from bookgen.render.model import Span, Spans
 
 LONG = 34
@@ -161,6 +162,9 @@ def units(token: str) -> list[tuple[str, Gap | None]]:
 def _chunks(part: str, gap: Gap | None) -> list[tuple[str, Gap | None]]:
     if len(part) < LONG:
         return [(part, gap)]
+    if (cuts := after_dashes(part)) and "/" not in part:
+        *words, word = (part[start:end] for start, end in pairwise([0, *cuts, len(part)]))
+        return [piece for each in words for piece in _chunks(each, SEAM)] + _chunks(word, gap)
     *chunks, last = (part[at : at + _CHUNK] for at in range(0, len(part), _CHUNK))
     return [*((chunk, SEAM) for chunk in chunks), (last, gap)]
 

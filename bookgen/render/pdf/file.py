@@ -156,6 +156,10 @@ class PdfFile:
         """Number the pages from index `start` on, beginning with 1. `style`: "D" for 1, 2, 3 or "r" for i, ii, iii."""
         self._labels += [start, dictionary(S=f"/{style}", St=1)]
 
+    def name_page(self, index: int, name: str) -> None:
+        """Show a name instead of a number for the page at `index`."""
+        self._labels += [index, dictionary(P=pdfdoc.PDFString(name))]
+
     def written(self) -> bytes:
         """The whole file. Nothing may be added afterwards."""
         fonts = self.document.idToObject[_FONTS]

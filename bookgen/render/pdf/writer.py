@@ -171,9 +171,13 @@ class _PdfWriter:
                 file.add_link(self._tags.annotate(index, link.element), box, link)
 
     def _label_pages(self) -> None:
+        """Number the pages. The cover is not counted, as in a printed book."""
         front = self._layout.front_pages
-        if front:
-            self._file.label_pages(0, "r")
+        covers = sum(page.kind == "cover" for page in self._pages)
+        if covers:
+            self._file.name_page(0, self._pages[0].label)
+        if front > covers:
+            self._file.label_pages(covers, "r")
         if len(self._pages) > front:
             self._file.label_pages(front, "D")
 

@@ -68,6 +68,15 @@ TOPS = """
 const lines = document.querySelectorAll(".reading .verse > span");
 return new Set([...lines].map((line) => line.getBoundingClientRect().top)).size;
 """
+# Whether the rest of each line that turns begins further in than the line.
+TURNED = """
+return [...document.querySelectorAll(".reading p span")].map((line) => {
+  const range = document.createRange();
+  range.selectNodeContents(line);
+  const lefts = [...range.getClientRects()].map(({ left }) => left);
+  return lefts.length > 1 && lefts.slice(1).every((left) => left > lefts[0] + 10);
+});
+"""
 READ = """
 return [...document.querySelectorAll(".reading :is(p:not(.quiet), h3, li)")].map(
   (one) => (one.matches(".break") ? "break" : one.innerText.replaceAll("\\n", "|")));
@@ -151,7 +160,23 @@ async def test_the_page_and_the_files_recognise_the_same_breaks(page: BrowserPag
 async def test_the_page_and_the_files_recognise_the_same_lines(page: BrowserPage) -> None:
     letters = ["a", "é", "—", "文", "か", "한", "ﬀ", "！", "𠀀", "😀", "ก"]
     texts = [f"{letter * count}\nb" for letter in letters for count in (30, 31, 60, 61)]
+    starts = ["1", "١", "½", "–", "A", "ǅ", "a", "א", "«É", "**9**", "[^1]", "* *", "\u00a0", ""]
+    ends = [".", '."', ".[^1]", ".*", "…", "。", ",", "x"]
+    texts += [f"{start} {'word ' * 13}{end}\n{start} b{end}\nC d" for start in starts for end in ends]
+    texts += [f"A {'word ' * 13}\nB {'c' * count}\nDe" for count in (58, 59, 60, 61, 62, 63, 64)]
     of_the_files = [is_in_lines(text) for text in (*texts, "one line")]
 
     assert await page.wait_for(IN_LINES, f"/console/{assets().version}", [*texts, "one line"]) == of_the_files
     assert {True, False} == set(of_the_files)
+
+
+async def test_the_page_shows_a_log_of_long_lines_line_by_line(page: BrowserPage, visitor: Api) -> None:
+    account = await sign_in(page, visitor)
+    chapter = (await account.written())["chapters"][0]
+    log = [f"19{minute} {'The lights fail. ' * 9}".strip() for minute in (30, 34, 40)]
+    await account.patch(f"/chapters/{chapter['id']}/", {"content": "\n".join(log)})
+
+    await page.open(f"books/{chapter['book']}/chapters/{chapter['id']}/read")
+
+    assert await page.script(READ) == ["|".join(log)]
+    assert await page.script(TURNED) == [True] * 3

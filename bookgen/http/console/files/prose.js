@@ -46,13 +46,13 @@ const inside = ({ tokens = [] }) => tokens.map((one, at) => inline(tokens[at - 1
 /** The text after a `<br>`: the line break of the source that follows it is not another one. */
 const withoutBreak = (token) => ({ ...token, text: token.text?.replace(/^[ \t]*\n/, "") });
 
-function block(token, isVerse) {
-  const within = ({ tokens }) => tokens.map((one) => block(one, isVerse));
+function block(token, isVerse, isInList = false) {
+  const within = ({ tokens }) => tokens.map((one) => block(one, isVerse, isInList || token.type === "list"));
   switch (token.type) {
     case "heading":
       return html`<h3>${inside(token)}</h3>`;
     case "paragraph":
-      return isVerse ? html`<${Stanza} tokens=${token.tokens} show=${inline} />` : html`<p class=${isInLines(token.text) && "lines"}>${inside(token)}</p>`;
+      return isVerse || (!isInList && isInLines(token.text)) ? html`<${Stanza} tokens=${token.tokens} show=${inline} />` : html`<p>${inside(token)}</p>`;
     case "hr":
       return html`<p class="break" role="separator">⁂</p>`;
     case "blockquote":

@@ -9,6 +9,11 @@ const TAB = 4; // spaces
 const EMS_A_SPACE = 0.4;
 const MAX_LINE_LETTERS = 120; // a single line that is longer is a paragraph of prose
 const MAX_LETTERS_OF_LINES = 60; // a wide letter counts as two
+const MIN_LONG_LINES = 3;
+const OPENING = /^[ \t*_~"'“”‘’„‚«»‹›([¿¡]+/;
+const BEGINS_ITEM = /^[\-–—―\p{Nd}]/u;
+const BEGINS_LINE = /^[\-–—―\p{Nd}\p{Lu}\p{Lt}]/u;
+const SENTENCE_END = /[.!?…。！？](?:[ \t*_~"'“”‘’«»‹›)\]]|\[\^[^\]]*\])*$/;
 const WIDE = /[\u2e80-\u303e\u3041-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\u{20000}-\u{3ffff}]/gu;
 // Empty lines, scene breaks, and lines that begin with a sign of Markdown that counts in verse too.
 const UNMARKED = /^[ \t]*(?:[#>|`~]|\*\*\*$|(?:_[ \t]*){3,}$|$)/;
@@ -17,10 +22,21 @@ const UNMARKED = /^[ \t]*(?:[#>|`~]|\*\*\*$|(?:_[ \t]*){3,}$|$)/;
 export const withMarks = (text) =>
   text.split("\n").map((line) => (UNMARKED.test(line) ? line : line.replace(/^[ \t]*/, (indent) => MARK.repeat(1 + Math.min(width(indent), MAX_INDENT))))).join("\n");
 
-/** Whether a paragraph in a book of prose is set line by line: its lines are short, as in a rhyme or an address. */
+/** Whether a paragraph in a book of prose is set line by line, such as a rhyme, an address or a log. */
 export function isInLines(paragraph) {
-  const lines = paragraph.split("\n");
-  return lines.length > 1 && lines.every((line) => [...line].length + (line.match(WIDE)?.length ?? 0) <= MAX_LETTERS_OF_LINES);
+  const all = paragraph.split("\n");
+  if (all.length === 1 || all.every((line) => letters(line) <= MAX_LETTERS_OF_LINES)) return all.length > 1;
+  const first = all.map((line) => line.replace(OPENING, ""));
+  if (all.length < MIN_LONG_LINES || !first.every((line) => BEGINS_LINE.test(line))) return false;
+  return first.every((line) => BEGINS_ITEM.test(line)) || !(isFilled(all) || all.slice(0, -1).every((line) => SENTENCE_END.test(line)));
+}
+
+const letters = (text) => [...text].length + (text.match(WIDE)?.length ?? 0);
+
+/** Whether an editor may have wrapped the lines: none had room for the first word of the next one. */
+function isFilled(all) {
+  const most = Math.max(...all.map(letters));
+  return all.slice(1).every((line, at) => letters(`${all[at]} ${line.replace(/^[ \t]+/, "").split(" ")[0]}`) > most);
 }
 
 const width = (indent) => [...indent].reduce((sum, sign) => (sign === "\t" ? sum - (sum % TAB) + TAB : sum + 1), 0);
