@@ -18,6 +18,7 @@ DOCUMENTED = {
     ("http/edge/schemas.py", "_deserialize"): "marshmallow: the method that a custom field overrides",
     ("rate_limits.py", "_value_"): "enum: the value of a member that __new__ makes",
     ("http/edge/watchdog.py", "_current_frames"): "Python: the stacks of all threads",
+    ("render/layout/line_breaking.py", "_replace"): "Python: a named tuple with other values",
     ("store/postgres/postmaster.py", "_exit"): "Python: how a forked child ends",
 }
 # Needed for limits against hostile connections. Nothing at present: aiohttp's public methods are enough.

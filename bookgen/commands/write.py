@@ -16,9 +16,9 @@ from bookgen.client.client import Client
 from bookgen.client.errors import ApiError, Unavailable
 from bookgen.commands import model_trouble, server_and_account
 from bookgen.commands.exit_codes import exit_code
-from bookgen.commands.progress import Lines, make_display
 from bookgen.commands.server_and_account import ServerAccount
 from bookgen.commands.wording import in_words
+from bookgen.commands.write_output import Lines, make_display
 from bookgen.errors import StartupError
 from bookgen.render.formats import FORMATS
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS

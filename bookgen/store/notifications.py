@@ -89,7 +89,7 @@ async def listen(
             else:
                 log.exception(
                     "listening_failed",
-                    to_do="bookgen listens again in a second. If this repeats, report the traceback as a bug.",
+                    to_do="The process listens again in a second. If this repeats, report the traceback as a bug.",
                 )
         await asyncio.sleep(RECONNECT_SECONDS)
 

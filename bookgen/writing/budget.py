@@ -20,8 +20,6 @@ REPLY_SLACK, LONG_REPLY_SLACK = 1.25, 1.1  # room in a reply, as a multiple of t
 
 MIN_WHOLE_SHARE = 0.6  # a text that ends with less than this share of the request is only a part of its chapter
 MIN_WHOLE_SHARE_OF_VERSE = 0.3
-RUNAWAY_SHARE = 1.6  # of the wanted length: a longer chapter is requested again in a tighter version
-RUNAWAY_SLACK_WORDS = 60  # so that a few extra sentences do not make a tiny chapter count as too long
 CLOSING_WORDS = 60  # to end a chapter that broke off at its full length
 CLOSING_SHARE = 0.1  # of its target, to end a chapter that is full before its last part
 
@@ -140,11 +138,6 @@ def closing_part(aim: int, written: int, done: int) -> Part:
 
 def is_full(aim: int, written: int) -> bool:
     return aim - written <= aim * CLOSING_SHARE
-
-
-def is_runaway(goal: Goal, words: int) -> bool:
-    """Whether a chapter of prose is far longer than both its budget and the length asked for."""
-    return not goal.in_lines and words > max(goal.ask, goal.aim) * RUNAWAY_SHARE + RUNAWAY_SLACK_WORDS
 
 
 def max_calls(aim: int, lengths: Lengths) -> int:

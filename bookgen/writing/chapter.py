@@ -8,7 +8,7 @@ from dataclasses import replace
 from bookgen import threads
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Chapter, Digest
-from bookgen.providers.text import CallsHalted, Message, PromptTooLong, TextRequest
+from bookgen.providers.text import CallsHalted, Message, PromptTooLong
 from bookgen.words import count_words
 from bookgen.writing import (
     budget,
@@ -18,14 +18,15 @@ from bookgen.writing import (
     quality,
     repair,
     sentences,
+    tightening,
 )
 from bookgen.writing.budget import MAX_PART_WORDS, Part
 from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.flaw import Flaw, paragraphs
 from bookgen.writing.material import ChapterDraft, Finding, Material, TextChange, anchor
 from bookgen.writing.part_reply import Stretch, read_stretch, stops_short
-from bookgen.writing.part_request import Task, part_request, tighter_request
-from bookgen.writing.refusal import ModelRefused, raise_if_refused
+from bookgen.writing.part_request import Task, part_request
+from bookgen.writing.refusal import raise_if_refused
 from bookgen.writing.steps import Steps
 from bookgen.writing.view import view_before
 from bookgen.writing.window import WINDOW, clip, smaller
@@ -34,7 +35,6 @@ MAX_CONTINUATIONS = 3  # of one part
 MAX_FINDINGS = 40
 MIN_CHAPTER_SHARE = 0.3  # of its target words; a shorter text is rejected
 MAX_EMPTY = 2  # replies in a row without a sentence that can be kept
-TIGHTER_SHARE = 0.9  # of a first version that is too long; a longer second version does not count as tighter
 
 
 class UnusableText(UpstreamAIError):
@@ -150,8 +150,8 @@ async def _write(
                 break
             empty += 1
             continue
-        if budget.is_runaway(draft.goal, draft.words + count_words(stretch.text)) and not draft.was_tightened:
-            stretch = await _tighter(draft, stretch, request, part, steps)
+        if tightening.is_runaway(draft.goal, draft.words + count_words(stretch.text)) and not draft.was_tightened:
+            stretch = await tightening.tightened(draft, stretch, request, part, steps)
             calls += 1
         draft.record(stretch.changes)
         draft.add(stretch.text, same_paragraph=stretch.in_paragraph)
@@ -197,29 +197,6 @@ def _needs_parts(stretch: Stretch, part: Part) -> bool:
     words = count_words(stretch.text)
     enough = part.words if stretch.cut else min(part.words, part.ask) * budget.MIN_WHOLE_SHARE
     return bool(stretch.problem) or words < enough
-
-
-async def _tighter(draft: WorkingDraft, stretch: Stretch, request: TextRequest, part: Part, steps: Steps) -> Stretch:
-    """A shorter second version of a stretch that is far too long; the first version if the second is no better."""
-    draft.was_tightened = True
-    asked = tighter_request(draft, part, request, stretch.text)
-    second = Stretch("")
-    try:
-        reply = await steps.reply(asked)
-        raise_if_refused(reply, asked)
-        second = await threads.compute(read_stretch, draft, reply, asked, part)
-    except (ModelRefused, PromptTooLong):
-        pass
-    first_words, words = count_words(stretch.text), count_words(second.text)
-    is_tighter = part.ask / 2 <= words <= first_words * TIGHTER_SHARE
-    is_better = is_tighter and not second.cut
-    detail = f"The model wrote {first_words:,} words where {part.ask:,} were asked for."
-    if not is_better:
-        draft.findings.append(Finding("runaway", clip(stretch.text, 40), f"{detail} The text is kept as it is."))
-        return stretch
-    tighter = f"{detail} It was asked for a tighter version, which replaced the first one."
-    change = TextChange("runaway", tighter, stretch.text, second.text)
-    return replace(second, changes=(*second.changes, change))
 
 
 async def _digest(draft: WorkingDraft, content: str, steps: Steps) -> Digest | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from bookgen.models import Chapter, StoryKind, is_verse, story_kind
@@ -56,11 +55,6 @@ CLOSE = """\
 Your reply broke off; its unfinished last sentence is left out above. The chapter is long enough now: bring it to its \
 end in about {part_length}, straight after the last sentence above. Repeat nothing, announce nothing."""
 
-TIGHTER = """\
-That is far longer than this stretch should be. Write the same stretch once more, told more tightly, in about \
-{part_length}: keep what happens in it, what is said and how it ends; leave out what is only filler. Send the whole \
-stretch, from its first sentence to its last."""
-
 AGAIN = f"""
 
 {UNUSABLE}: {{problem}}. Begin in another way, and send nothing but the text of the book."""
@@ -111,15 +105,6 @@ def part_request(draft: WorkingDraft, part: budget.Part, task: Task) -> TextRequ
         chapter_number=draft.chapter.chapter_number,
         account_id=draft.book.account_id,
         brief=_brief(draft, part, task),
-    )
-
-
-def tighter_request(draft: WorkingDraft, part: budget.Part, request: TextRequest, stretch: str) -> TextRequest:
-    """The request for a second, tighter version of the `stretch` that answered `request`."""
-    lang = language(draft.book.content_language)
-    prompt = TIGHTER.format(part_length=lang.rough_length(part.ask))
-    return replace(
-        request, messages=(*request.messages, Message("assistant", stretch), Message("user", prompt, cache=True))
     )
 
 

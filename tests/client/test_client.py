@@ -281,7 +281,7 @@ async def test_the_older_error_code_for_a_refresh_token_is_understood(client: Cl
 async def test_the_error_for_a_moved_server_names_its_new_address(client: Client, script: Script) -> None:
     script.says("/books/", (301, b"", {"Location": "https://books.example.org/api/v1/books/"}))
 
-    with pytest.raises(errors.ApiError, match=r"https://books\.example\.org/.* use that address"):
+    with pytest.raises(errors.ApiError, match=r"https://books\.example\.org/.* Use that address"):
         await client.list_books()
 
 

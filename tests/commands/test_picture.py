@@ -19,7 +19,7 @@ from PIL import Image
 SHOW = """
 import sys
 from pathlib import Path
-from bookgen.commands.progress import Terminal
+from bookgen.commands.write_output import Terminal
 Terminal().picture(Path(sys.argv[1]))
 print("over")
 """

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import StopReason
 from bookgen.words import count_words
-from bookgen.writing import budget
+from bookgen.writing import budget, tightening
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.outline import draft_outline
 from bookgen.writing.repair import MAX_REPAIRS
@@ -37,7 +37,7 @@ async def test_a_chapter_has_limited_calls_and_length(script, words):
         draft = await write_chapter(some_material(1, words=words), 1, steps)
         assert draft.content.strip()
         longest = max(count_words(text) for text, _ in script)
-        assert draft.word_count <= budget.RUNAWAY_SHARE * words + budget.RUNAWAY_SLACK_WORDS + 2 * longest
+        assert draft.word_count <= tightening.RUNAWAY_SHARE * words + tightening.RUNAWAY_SLACK_WORDS + 2 * longest
     in_parts = budget.Lengths(budget.PART_WORDS, budget.MAX_PART_WORDS, budget.MAX_REPLY_TOKENS)
     assert len(steps.calls) <= budget.max_calls(max(words, 1), in_parts) + 1 + MAX_REPAIRS + DIGEST_CALLS
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from bookgen.commands.progress import Lines, Terminal
+from bookgen.commands.write_output import Lines, Terminal
 
 
 def status(**fields: Any) -> dict[str, Any]:
