@@ -22,8 +22,8 @@ def with_poems(section: Section) -> Section:
 
     A poem begins with a heading. Headings below the level of the chapter's highest titles, and headings that are only
     numbers, are parts of a poem. For a chapter that is one poem with the chapter's title, no poem is listed. Each poem
-    begins a page, unless it and the one before it are very short, as haiku are. The first poem of a chapter does so only
-    if another one, whose title is the chapter's, stands above it.
+    begins a page, unless it and the one before it are very short, as haiku are. The first poem of a chapter does so
+    only if another one, whose title is the chapter's, stands above it.
     """
     section = replace(section, blocks=tuple(_with_poem_indents(section.blocks)))
     headings = [

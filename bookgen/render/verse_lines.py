@@ -25,8 +25,8 @@ _SENTENCE_END = re.compile(r"""[.!?…。！？](?:[ \t*_~"'“”‘’«»‹�
 def is_in_lines(paragraph: str) -> bool:
     """Whether a paragraph in a book of prose is set line by line, such as a rhyme, an address or a log.
 
-    That is so if all its lines are short. Longer lines may be a log or a list, unless an editor may have wrapped them or
-    each of them is a sentence.
+    That is so if all its lines are short. Longer lines may be a log or a list, unless an editor may have wrapped them
+    or each of them is a sentence.
     """
     lines = paragraph.split("\n")
     if len(lines) == 1 or all(_letters(line) <= MAX_LETTERS_OF_LINES for line in lines):
