@@ -56,8 +56,8 @@ RUN_OLDEST_WAIT = Gauge(
 )
 UNOWNED_RUNS = Gauge(
     "bookgen_runs_unowned",
-    "Running runs in the database that no living process works on. If this lasts for more than a minute, no process "
-    "can take them.",
+    "Runs in the state running, in the database, that no living process works on. If this lasts for more than a "
+    "minute, no process can take such a run.",
 )
 WAITING_RUNS = Gauge(
     "bookgen_runs_waiting_for_model",

@@ -243,7 +243,7 @@ def _row(entry: ReportEntry) -> NewSuggestion:
 
 
 def suggestion_of(chapter: Chapter, correction: Correction) -> NewSuggestion:
-    """The correction as a row of a report. `chapter`: the chapter as it was when it was read."""
+    """The correction as a row of a report. `chapter`: the chapter with the text that was read."""
     return NewSuggestion(
         chapter_id=chapter.id,
         type=correction.reason.type,

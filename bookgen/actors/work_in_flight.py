@@ -164,7 +164,7 @@ class ChapterWork(WorkInFlight[Written]):
         return chapter
 
     def finished(self, written: Written) -> FinishedChapter:
-        """The chapter as it is saved in the database, with the last reply if that is not stored yet."""
+        """What to save in the database: the new chapter, and the model's last reply if it is not stored yet."""
         draft = written.draft
         return FinishedChapter(
             run_id=self.run.id,

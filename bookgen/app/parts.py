@@ -90,8 +90,10 @@ def signing_secret(config: Config) -> str:
 
 
 def build_picture_marks(config: Config) -> PictureMarks:
-    """The marks of pictures, signed with the server's own key, which the first start creates. If it cannot be stored,
-    pictures are not signed.
+    """The object that marks pictures with their origin and signs them, unless BOOKGEN_MARK_ORIGIN is off.
+
+    The key that signs is the server's own, which the first start creates. If this key cannot be stored, pictures are
+    marked but not signed.
     """
     if config.mark_origin == "off":
         return PictureMarks(on=False)

@@ -31,8 +31,8 @@ class ExportFolder:
                 file.write(body)
         except FileExistsError:
             raise ToolError(
-                f"{target / Path(name).name} already exists. To replace it, ask the user, then set overwrite to true. "
-                "Links are never replaced."
+                f"{target / Path(name).name} already exists. To replace it, ask the user, then set `overwrite` to "
+                "true. Links are never replaced."
             ) from None
         except OSError as error:
             raise ToolError(f"Nothing can be saved in {target}: {error.strerror}.") from None

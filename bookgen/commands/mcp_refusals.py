@@ -14,9 +14,9 @@ from bookgen.commands.wording import in_words
 P = ParamSpec("P")
 
 REMEDIES = {
-    "NOT_FOUND": "See list_books. A book has no status before write is called.",
-    "CONFLICT": "Call status to see the book's state.",
-    "GENERATION_IN_PROGRESS": "Pause the run with steer, or wait for its end with status.",
+    "NOT_FOUND": "See the tool `list_books`. A book has no status before the tool `write` is called.",
+    "CONFLICT": "Call the tool `status` to see the book's state.",
+    "GENERATION_IN_PROGRESS": "Pause the run with the tool `steer`, or wait for its end with the tool `status`.",
     "RATE_LIMIT_EXCEEDED": "Wait a minute.",
     "UPSTREAM_AI_ERROR": "Try again.",
     "CONNECTION_LOST": "Call the tool again: finished work is not repeated.",

@@ -27,9 +27,11 @@ class PersonSchema(Body):
             "example": "58.",
         },
     )
-    role = String(MAX_TEXT, metadata={"description": "Their part in the book.", "example": "The one who tells it."})
-    wants = String(MAX_TEXT, metadata={"description": "What they want.", "example": "A quiet retirement."})
-    speech = String(MAX_TEXT, metadata={"description": "How they speak.", "example": "In short sentences."})
+    role = String(
+        MAX_TEXT, metadata={"description": "The person's part in the book.", "example": "The one who tells it."}
+    )
+    wants = String(MAX_TEXT, metadata={"description": "What the person wants.", "example": "A quiet retirement."})
+    speech = String(MAX_TEXT, metadata={"description": "How the person speaks.", "example": "In short sentences."})
 
 
 def _text(longest: int, description: str) -> String:

@@ -173,23 +173,26 @@ class QualityFindingSchema(Schema):
     excerpt = fields.String(required=True)
     detail = fields.String(required=True)
     before = fields.String(
-        metadata={"description": "The passage as the model wrote it. Present only if the quality gate changed it."}
+        metadata={
+            "description": "The passage as the model wrote it. Present only if the quality gate changed the passage."
+        }
     )
     after = fields.String(
         metadata={
-            "description": "The passage after the change; empty if it was removed. Present only if `before` is present."
+            "description": "The passage after the change; empty if it was removed. Present only if the field "
+            "`before` is."
         }
     )
     follows = fields.String(
         metadata={
             "description": "The last words before the passage; empty at the beginning of the chapter. Present only if "
-            "`before` is present."
+            "the field `before` is."
         }
     )
     revision = fields.Integer(
         metadata={
-            "description": "The id of the revision with the model's original chapter. Present only if `before` is "
-            "present."
+            "description": "The id of the revision with the model's original chapter. Present only if the field "
+            "`before` is."
         }
     )
 

@@ -82,7 +82,7 @@ async def change_illustration(request: web.Request) -> web.Response:
 @docs(
     "illustrations",
     "Delete an illustration and its picture",
-    "Its URL stops working. The image still counts against the quota.",
+    "The picture's URL stops working. The image still counts against the quota.",
 )
 @response_schema(None, 204)
 @refuses(errors.Conflict)

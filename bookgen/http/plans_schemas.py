@@ -43,9 +43,9 @@ class ChapterPlanChangesSchema(Body):
     pays_off = _texts("What earlier chapters prepared and this chapter pays off, worded as in their `sets_up`.")
     last_image = _text("The image that the chapter ends on.")
     question = _text("Non-fiction: the reader's question that the chapter answers.")
-    steps = _texts("Non-fiction: the steps of the answer, in order.")
-    examples = _texts("Non-fiction: the examples.")
-    outcome = _text("Non-fiction: what the reader knows or can do afterwards.")
+    steps = _texts("Non-fiction: the steps of the answer to `question`, in order.")
+    examples = _texts("Non-fiction: the examples that the chapter gives.")
+    outcome = _text("Non-fiction: what the reader knows or can do after the chapter.")
 
 
 class ChapterPlanSchema(Schema):

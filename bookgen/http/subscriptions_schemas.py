@@ -52,7 +52,9 @@ class NextPlanSchema(Schema):
 
 class CurrentSubscriptionSchema(SubscriptionSchema):
     subscription = fields.Nested(
-        SubscriptionSchema, required=True, metadata={"description": "The same subscription as in the outer fields."}
+        SubscriptionSchema,
+        required=True,
+        metadata={"description": "The same subscription as in the fields beside this one."},
     )
     usage = fields.Nested(UsagePeriodSchema, required=True)
     limits = fields.Dict(required=True)
@@ -90,7 +92,7 @@ class PlanCheckoutResultSchema(Schema):
     upgraded = fields.Boolean()
     redirect_url = fields.String()
     effective_at = fields.DateTime(
-        metadata={"description": "When the change applies. Present if it waits for the end of the paid period."}
+        metadata={"description": "When the change applies. Present only if it is at the end of the paid period."}
     )
 
 

@@ -28,7 +28,7 @@ FINAL = frozenset({FailureKind.LOCKED_OUT, FailureKind.DENIED})
 
 
 class Cure(StrEnum):
-    """What an operator can do about a failure. `provider`: the prefix of its settings."""
+    """What an operator can do about a failure. `{provider}` stands for the provider's name in upper case."""
 
     KEY = "Correct {provider}_API_KEY."
     CREDIT = "Add credit at the provider, or set another {provider}_API_KEY."

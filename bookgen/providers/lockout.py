@@ -22,7 +22,7 @@ MAX_DOUBLINGS = 10
 class Lockout:
     """Makes calls wait while the provider refuses this server's key or credit.
 
-    `refusal`: since when and why it does so; None while it accepts them.
+    `refusal`: since when and why the provider refuses; None while it does not.
     """
 
     def __init__(

@@ -74,7 +74,7 @@ def _told(brief: Brief) -> dict[str, Any]:
 
 
 def _people(brief: Brief, bank: Bank) -> Iterable[Mapping[str, Any]]:
-    """The people of the book's bible."""
+    """The people in the book's story bible."""
     told = telling_for(brief)
     settled = told.story.bible if told else bible(brief, bank)
     people: Iterable[Mapping[str, Any]] = settled.get("people", ())

@@ -22,9 +22,9 @@ _TAKES: Mapping[str, Callable[[Usage], int]] = {
 
 
 class RateLimits:
-    """Learns from answered calls what the limits are, and how much of them a call uses and for how long.
+    """Learns from answered calls what the limits per minute are, how much of each a call uses, and how long calls take.
 
-    The concurrent calls are the calls that the limits allow per minute, times the minutes that a call takes.
+    Example: if the limits allow 60 calls per minute and a call takes 30 seconds, 30 concurrent calls use them up.
     """
 
     def __init__(self) -> None:

@@ -47,7 +47,8 @@ class ContextWindow:
 
     It is unknown until a server rejects a prompt, reads only a part of it, or ends a reply at the end of the window.
 
-    `own`: a local server; the token counts of clouds say nothing about the window.
+    `own`: the server is the operator's own. Otherwise `answered` learns nothing: the token counts that a cloud provider
+    reports say nothing about the window.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, own: bool = True) -> None:

@@ -63,6 +63,9 @@ def require_few_texts(number: int, blocks: Sequence[Block]) -> None:
     """Raise InvalidInput if chapter `number` has more than MAX_TEXTS paragraphs, list items, table cells and lines."""
     texts = sum(len(spans_of(block)) for block in blocks)
     if texts > MAX_TEXTS:
-        held = f"Chapter {number} has {texts:,} paragraphs, list items, table cells and lines"
-        problem = f"{held}; a file allows {MAX_TEXTS:,} per chapter. Split the chapter."
+        counted = "paragraphs, list items, table cells and lines"
+        problem = (
+            f"Chapter {number} has {texts:,} {counted} in total. "
+            f"An exported file may have at most {MAX_TEXTS:,} of these in a chapter. Split the chapter."
+        )
         raise InvalidInput(problem, content=[problem])

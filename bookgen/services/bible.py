@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from asyncpg import Connection, Pool
 
 OUTAGE_SECONDS = 3.0  # how long a request waits for the database to store findings; its change is stored already
-CHANGED = "The bible has changed since you read it. Read it again (GET /books/{id}/bible/), then send your change."
+CHANGED = (
+    "The story bible has changed since you read it. Read it again (GET /books/{id}/bible/), then send your change."
+)
 
 log = structlog.get_logger(__name__)
 

@@ -1,4 +1,4 @@
-"""Asks the text model for the design of a cover that bookgen draws, once for each state of a book."""
+"""Asks the text model for the design of a cover that bookgen draws. The design is used until the book changes."""
 
 from __future__ import annotations
 

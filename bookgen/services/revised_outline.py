@@ -14,7 +14,7 @@ MAX_CHAPTERS = 100
 
 @dataclass(frozen=True, slots=True)
 class RevisedChapter:
-    """One chapter of a revised outline. `chapter`: the existing chapter that it changes; None: it is new."""
+    """One chapter of a revised outline. `chapter`: the existing chapter to change; None for a new chapter."""
 
     chapter: Chapter | None
     title: str

@@ -115,7 +115,7 @@ NOTE_BIBLE = """
 
 
 async def note_bible(db: DB, book_id: int, notes: Sequence[Mapping[str, Any]]) -> None:
-    """Replace the notes on contradictions to the story bible in chapters of the book, which the caller has locked.
+    """Replace the notes that say where a chapter contradicts the story bible. The caller has locked the book.
 
     `notes`: dicts with "chapter_id", "notes" and "seen". A chapter whose content version is not `seen` is left alone.
     """

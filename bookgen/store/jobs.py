@@ -21,7 +21,7 @@ TAKE = """
 async def take(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str, takes: Rewrite | None) -> None:
     """Record that the book's job has started. The caller has checked that no living process has one on this book.
 
-    `takes`: the AI edits and unpaid words to count once a rewritten chapter is saved. None for other jobs.
+    `takes`: what rewriting a chapter or passage costs once the new text is saved. None for other jobs.
     """
     await connection.execute(
         TAKE, book_id, owner, kind, takes.edits if takes else 0, takes.unpaid_words if takes else 0
@@ -53,7 +53,7 @@ TAKEN = "SELECT edits, unpaid_words FROM book_job WHERE book_id = $1"
 
 
 async def taken(db: DB, book_id: int) -> Rewrite:
-    """The AI edits and unpaid words that the book's job costs once its result is saved. Zeros if it has none."""
+    """What the book's job costs once its result is saved. Both numbers are 0 if the book has no job."""
     row = await db.fetchrow(TAKEN, book_id)
     return Rewrite(row["edits"], row["unpaid_words"]) if row else Rewrite(0, 0)
 

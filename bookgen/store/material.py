@@ -57,7 +57,7 @@ async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int,
 
 @dataclass(frozen=True, slots=True)
 class PlannedChapter:
-    """A chapter of an outline. `seen`: the chapter before the model reworked it, if it did. `plan`: its scenes."""
+    """A chapter of an outline. `seen`: in a rework, the chapter that the model saw. `plan`: its scenes."""
 
     number: int
     title: str
@@ -160,7 +160,7 @@ HAS_PLAN = """
 async def write_plan(
     connection: asyncpg.Connection, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
 ) -> None:
-    """Store the plan (bible and summaries) of a book that has none. Call it in a transaction."""
+    """Store the plan (story bible and summaries) of a book that has none. Call it in a transaction."""
     numbers, titles, summaries, *_ = _columns(plans)
     await connection.execute(PLAN, book_id, numbers, titles, summaries)
     await connection.execute(HAS_PLAN, book_id, dict(bible))

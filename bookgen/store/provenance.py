@@ -56,7 +56,7 @@ async def texts(db: DB, account_id: int, book_id: int, revision_ids: Sequence[in
 
 @dataclass(frozen=True, slots=True)
 class PictureOrigin:
-    """How a picture of a book was made. `is_cover`: it is the book's selected cover; otherwise it is in a chapter."""
+    """How a picture of a book was made. `is_cover`: the picture is the book's selected cover, not one in a chapter."""
 
     is_cover: bool
     source: SourceType

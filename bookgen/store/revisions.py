@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A former text. `origin`: what replaced it. `writer`: the model that wrote it. `content`: None in lists.
+    """An entry in a chapter's history. `writer`: the model that wrote its text. `content`: the text; None in lists.
 
-    A revision with a title and a summary has no text: the model proposed these, but the author's own were kept.
+    `origin`: why the text is in the history, which in most cases is what replaced it. An entry with a `title` and a
+    `summary` has no text: it records a title and a summary that the model proposed, while the author's own were kept.
     """
 
     id: int

@@ -13,7 +13,7 @@ from bookgen.store.rows import mapper
 
 @dataclass(frozen=True, slots=True)
 class SealedKey:
-    """An encrypted key. `signs`: it is old enough to sign new tokens, because every process knows it by now.
+    """An encrypted key. `signs`: the key may sign new tokens, because every process knows it by now.
 
     `alone`: tokens signed with earlier keys have all expired.
     """

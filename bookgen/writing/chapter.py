@@ -234,6 +234,6 @@ async def _repaired(draft: WorkingDraft, content: str, repairs: Mapping[int, Seq
         blocks[index] = await repair.revise(blocks, index, found, draft.book, draft.chapter, system, steps)
         if blocks[index] != former:
             follows = anchor("\n\n".join(blocks[:index]))
-            detail = f"{found[0].detail} The model wrote the passage again."
+            detail = f"The model rewrote the passage because of this finding: {found[0].detail}"
             draft.changes.append(TextChange(found[0].kind, detail, former, blocks[index], follows))
     return "\n\n".join(blocks)

@@ -60,9 +60,10 @@ Choose its cover."""
 
 
 async def propose(material: Material, steps: Steps) -> CoverIdea:
-    """Have the model choose the design. Words that are in no list are left out.
+    """Have the model choose the design from the lists in `cover_options`, which are in the prompt.
 
-    Raises ModelRefused, UnusableReply if no reply has a word of the lists, and other UpstreamAIErrors.
+    Words of a reply that are in none of these lists are ignored. Raises ModelRefused, UnusableReply if no reply has a
+    word from the lists, and other UpstreamAIErrors.
     """
     return await fitted(lambda window: structured.ask(_request(material, window), steps, _read))
 

@@ -81,10 +81,12 @@ def _request(
     task = REVISE.format(
         number=chapter.chapter_number,
         problems="\n".join(f"- {problem}" for problem in problems),
-        before=context.data(clip(blocks[index - 1], 200) if index else "Nothing: the chapter begins with it."),
+        before=context.data(
+            clip(blocks[index - 1], 200) if index else "Nothing: the chapter begins with this passage."
+        ),
         passage=context.data(passage),
         after=context.data(
-            clip(blocks[index + 1], 200) if index + 1 < len(blocks) else "Nothing: the chapter ends with it."
+            clip(blocks[index + 1], 200) if index + 1 < len(blocks) else "Nothing: the chapter ends with this passage."
         ),
         language=lang.name,
         length=lang.length(words),

@@ -130,7 +130,9 @@ def _headings(content: str, chapter: Chapter) -> list[Flaw]:
             heading = line.strip("# \t")
             key = heading.strip("*_ ").casefold()
             if key in (title, last):
-                flaws.append(Flaw("duplicate_heading", index, heading, "It repeats the title or the heading above it."))
+                flaws.append(
+                    Flaw("duplicate_heading", index, heading, "This heading repeats the title or the heading above it.")
+                )
             last = key
     return flaws
 

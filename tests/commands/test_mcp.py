@@ -142,7 +142,7 @@ async def test_an_empty_list_of_books_is_answered_in_words(account: Api) -> None
     async with nearby(account) as client:
         result = await client.call_tool("list_books", {})
 
-    assert result.structured_content == {"books": [], "note": "No books yet. Make one with make_book."}
+    assert result.structured_content == {"books": [], "note": "No books yet. Make one with the tool `make_book`."}
 
 
 async def test_every_answer_has_a_schema_and_the_languages_are_listed() -> None:

@@ -38,7 +38,10 @@ async def authenticate(request: web.Request, route: Route, app: web.Application)
 
 
 async def authenticate_again(request: web.Request) -> None:
-    """Check the token again after a wait. Raises what a new request would get if it was revoked or has expired."""
+    """Check the request's token again after a wait.
+
+    If the token was revoked or has expired in the meantime, this raises the same error as for a new request.
+    """
     await request.app[SERVICES].accounts.authenticate(request.headers["Authorization"].split(" ")[1])
 
 
@@ -89,7 +92,7 @@ async def take_from_shared(app: web.Application, name: str, caller: str, budget:
     """Take one token from a rate limit's bucket that all processes share, such as the sign-ins from one address.
 
     `name` is the kind of bucket, and `caller` is whose bucket it is. A bucket in this process's memory is tried first,
-    so that a flood does not reach the database. It never has fewer tokens than the shared bucket.
+    so that a flood does not reach the database. The bucket in memory never has fewer tokens than the shared one.
     """
     verdict = app[SERVICES].limiter.take_from(name, caller, budget)
     if not verdict.allowed:

@@ -1,4 +1,4 @@
-"""The facts of a sample chapter: what the bible (the notes on the book) says of the people whom the chapter names."""
+"""The facts of a sample chapter: what the story bible says of the people whom the chapter names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sample outlines: titles, summaries and a bible, which describes the people, places and things of the book."""
+"""Sample outlines: titles, summaries and a story bible, which describes the people, places and things of the book."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class _SpreadContent:
 
 
 def plan(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
-    """The reply to a request for the plan of a picture book: its bible, and its spreads as chapters."""
+    """The reply to a request for the plan of a picture book: its story bible, and its spreads as chapters."""
     lists, cast = bank["picture_book"], _cast(brief, bank)
     hero, friend = (name for name, _ in cast[:2])
     words = {"hero": hero, "friend": friend, "title": brief.title}

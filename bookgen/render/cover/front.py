@@ -56,7 +56,11 @@ def draw_front(
 
 
 def palettes_for(family: Family, subject: Subject) -> Sequence[Palette]:
-    """The family's palettes to choose from: the first that `subject` asks for, else those for its mood, else all."""
+    """The family's palettes to choose from, at least one.
+
+    If the family has any of `subject.palettes`, only the first of these is returned. Otherwise all that suit the
+    subject's mood are returned, and if none does, all.
+    """
     of_family = {palette.name: palette for palette in family.palettes}
     chosen = [of_family[name] for name in subject.palettes if name in of_family]
     suited = [of_family[name] for name in MOOD_PALETTES.get(subject.mood, ()) if name in of_family]

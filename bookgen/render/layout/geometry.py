@@ -18,7 +18,8 @@ _SINGLE = 1.2  # the line height at line spacing 1.0, as a multiple of the type 
 class Geometry:
     """The page's measures in points.
 
-    `margins` is inside plus outside. It is constant: the page count only shifts the text, so lines need no re-breaking.
+    `margins` is the inside plus the outside margin, the same for every page count. A thick book gets a larger inside
+    margin and a smaller outside margin: the text moves sideways, and its lines need not be broken again.
     """
 
     trim: Trim

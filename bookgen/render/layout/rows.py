@@ -71,10 +71,10 @@ Mark = TextMark | Rule | Image | Fill
 class Row:
     """A row, `units` grid lines high. `first`, `last`: a paragraph begins or ends here.
 
-    `keep`: the next row stays on the same page. `together`: the same, unless a third of the page would stay empty.
-    `loose`: a page may end after it however short it is. `begins_page`: it is the first row of its page. `block` and
-    `word` identify the text that begins here, `notes` the notes it refers to. `head` is repeated above the row if a
-    page starts with it. `anchor`: the link target here.
+    `keep`: the next row stays on the same page. `together`: the next row stays on the same page unless a third of the
+    page would be empty. `loose`: a page that ends after this row need not be full. `begins_page`: this row is the first
+    of its page. `block` and `word` identify the text that begins here, and `notes` the notes that this text refers to.
+    `head` is repeated above this row if a page starts with this row. `anchor`: the link target here.
     """
 
     marks: list[Mark] = field(default_factory=list)

@@ -63,7 +63,10 @@ class Token:
         return self._divided
 
     def within(self, room: float, hyphenate: Hyphenate) -> Token:
-        """The word for lines of width `room`. If it is too wide, it may break at hyphens, or else anywhere."""
+        """This word for lines of width `room`: the word itself, or a copy that may break inside if it is too wide.
+
+        The copy may break at its dashes and hyphenation points or, if a part between these is too wide, anywhere.
+        """
         text, style = self.text, self.style
         if self.width <= room or not text or not style:
             return self

@@ -46,7 +46,7 @@ class FileMarks:
 
 
 def read_marks(data: bytes) -> FileMarks:
-    """The marks in the file. Raises InvalidInput if its type is unknown or it is damaged."""
+    """The marks of AI origin in the file. Raises InvalidInput if the file is damaged or of an unknown type."""
     try:
         if data.startswith(b"%PDF-"):
             return FileMarks(PDF, tuple(_in_pdf(data)))
@@ -65,7 +65,7 @@ def read_marks(data: bytes) -> FileMarks:
 
 
 def _in_pdf(data: bytes) -> Iterator[OriginMark]:
-    """The mark in a PDF. PDF/A keeps its XMP uncompressed, so the file's objects need not be parsed."""
+    """The mark of origin in a PDF. PDF/A keeps its XMP uncompressed, so the file's objects need not be parsed."""
     document = PdfDocument(data)
     try:
         yield from _of_uri(str(document.get_metadata_value(PROPERTY)), "document information")
@@ -105,7 +105,7 @@ def _in_docx(package: zipfile.ZipFile) -> Iterator[OriginMark]:
 
 
 def _in_xmp(packet: bytes, place: str) -> Iterator[OriginMark]:
-    """The marks in an XMP packet. The property may be an element with text or with a resource, or an attribute."""
+    """The marks of origin in an XMP packet: an element with text or with a resource, or an attribute."""
     if not packet:
         return
     for element in _parsed(packet).iter("*"):

@@ -16,7 +16,7 @@ _PACKET = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 
 
 def description(source: SourceType) -> str:
-    """The element with the mark, for an RDF document."""
+    """The RDF element with the mark of origin, which says how the content was made."""
     return (
         f'<rdf:Description rdf:about="" xmlns:{PREFIX}="{NAMESPACE}">\n'
         f"<{PREFIX}:{PROPERTY}>{source.uri}</{PREFIX}:{PROPERTY}>\n</rdf:Description>\n"
@@ -24,5 +24,5 @@ def description(source: SourceType) -> str:
 
 
 def packet(source: SourceType) -> bytes:
-    """A complete XMP packet that contains only the mark."""
+    """A complete XMP packet that contains only the mark of origin, which says how the content was made."""
     return _PACKET.format(description=description(source)).encode()

@@ -99,7 +99,7 @@ def keywords(manuscript: Manuscript) -> str:
 
 
 def make_pressable(file: PdfFile, manuscript: Manuscript) -> None:
-    """Make the file a PDF/X-1a: name the printing condition of its inks, from the public registry."""
+    """Make the file a PDF/X-1a: name the printing condition (process and paper) of its colours, from the ICC's list."""
     file.info["GTS_PDFXVersion"] = pdfdoc.PDFString("PDF/X-1:2001")
     file.info["GTS_PDFXConformance"] = pdfdoc.PDFString("PDF/X-1a:2001")
     if manuscript.source:  # PDF 1.3 has no XMP for it

@@ -40,7 +40,7 @@ _SENTENCE = re.compile(r".+?(?:[.!?…]['\"’”»)]*\s+|[。！？][」』”]
 def write_wrap(
     manuscript: Manuscript, pages: int, settings: ExportSettings, design: CoverDesign | None = None
 ) -> bytes:
-    """The cover for an interior of `pages` pages. Raises InvalidInput if that is too thick for the paper.
+    """The cover for an interior of `pages` pages. Raises InvalidInput if printers bind fewer pages of this paper.
 
     `design`: the design of the manuscript's cover, if bookgen drew it.
     """

@@ -43,7 +43,7 @@ def _is_about_the_same(each: Fact, fact: Fact) -> bool:
 def corrected_by_bible(
     before: Mapping[str, Any], after: Mapping[str, Any], facts: Iterable[Fact]
 ) -> list[tuple[Fact, str]]:
-    """The facts that a changed entry of the bible corrects, each with its new value.
+    """The facts that a changed entry of the story bible corrects, each with its new value.
 
     An entry corrects a fact about the same name if one expression in a field of the entry has changed, and both the
     fact and its quote have the old expression.
@@ -62,9 +62,10 @@ def corrected_by_bible(
 def with_changes(
     known: Sequence[Mapping[str, str]], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[Mapping[str, str]]:
-    """The `known` changes of the bible, and those from `before` to `after`: {"name", "was", "is"}, the newest last.
+    """The `known` changes of the story bible with those from the version `before` to `after`, the newest last.
 
-    `name` is the name of the changed entry; if the entry was renamed, it is the old name, as in `was`.
+    Each change is a dict: "name" is the name of the changed entry, "was" its old words, "is" the new words. If the
+    entry itself was renamed, "name" and "was" are both its old name, and "is" is its new name.
     """
     found = [(name, *map(" ".join, change)) for name, change in _changed_entries(before, after)]
     found += [(name, name, new) for name, new in _renamed(before, after)]

@@ -32,7 +32,9 @@ def difficulties(text: str, reading: Reading, language: str, known: Iterable[str
     found = [*_long_sentences(text, reading, language), *_rare_words(text, reading, language, known)]
     words = count_words(text)
     if words > reading.words * TOO_MUCH:
-        found.append(Finding("text_length", text[:200], f"It has {words} words; about {reading.words} suit this age."))
+        found.append(
+            Finding("text_length", text[:200], f"The text has {words} words; about {reading.words} suit this age.")
+        )
     return found
 
 

@@ -1,4 +1,4 @@
-"""The model's proofreading: edits of quoted passages, never a whole text."""
+"""The model's proofreading: it sends small edits, each with a copy of the passage to change, never a whole text."""
 
 from __future__ import annotations
 

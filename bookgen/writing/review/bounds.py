@@ -44,7 +44,7 @@ class DropReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EditOutcome:
-    """The result of an edit. `dropped`: why it is not applied; None if it is applied.
+    """The result of an edit. `dropped`: why the edit is not applied; None if it is applied.
 
     `place`: the span that it replaces in the text before the revision. `drops_sentence`: it removes a complete
     sentence, which this kind of finding allows.
