@@ -148,7 +148,7 @@ MAIL_FAILING = Gauge(
 
 EXPORTS = Counter(
     "bookgen_exports_total",
-    "Tries to make a file for an export or a preview, by result: ok, timeout or failed.",
+    "Attempts to make a file for an export or a preview, by result: ok, timeout or failed.",
     ["format", "outcome"],
 )
 EXPORT_TIMES = Histogram(

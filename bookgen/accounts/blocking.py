@@ -39,7 +39,7 @@ class RightsCache:
     """Caches the rights of accounts that called lately, for at most REMEMBERED_SECONDS.
 
     The operator's command that blocks an account runs in another process. `watch` reads new blocks from the database,
-    and has the runs of blocked accounts ended. It also refreshes the rights of active callers before they expire,
+    and ends the runs of blocked accounts. It also refreshes the rights of active callers before they expire,
     hundreds in one statement, so that a polling caller causes no queries.
     """
 

@@ -53,7 +53,7 @@ CRASHED = "An unexpected error stopped this report. Start another one."
 
 @dataclass(frozen=True, slots=True)
 class ChapterReading:
-    """The suggestions for a chapter. `unread` has the chapter if the model has not read all of it."""
+    """The suggestions for a chapter. `unread`: an entry for it if the model has not read all of it, else empty."""
 
     rows: Sequence[NewSuggestion] = ()
     unread: Sequence[Unread] = ()

@@ -208,7 +208,7 @@ class Resources:
 
     @property
     def takes_runs(self) -> bool:
-        """Whether this process can take runs. While it drains or has no lease, others would take the runs back."""
+        """Whether this process can take runs. While it drains or has no lease, others would take them over."""
         return self.has_lease and self.serves
 
     @property

@@ -140,9 +140,9 @@ class Written:
 
 @dataclass(slots=True, eq=False)
 class ChapterWork(WorkInFlight[Written]):
-    """The work on a chapter. `material`: the book, set when the work gets its place.
+    """The work on a chapter. `material`: the book, set when it is the work's turn to begin.
 
-    `earlier`: new digests of earlier chapters.
+    `earlier`: digests of earlier chapters that were made during the work.
     """
 
     material: Material | None = None
@@ -155,7 +155,7 @@ class ChapterWork(WorkInFlight[Written]):
         self.material = None
 
     def place(self, material: Material) -> Chapter:
-        """Note that the work has its place, and return its chapter. Raises CallsHalted if the author has written it."""
+        """Note that the work may begin, and return its chapter. Raises CallsHalted if the author has written it."""
         self.placed, self.material = True, material
         number = self.run.current_chapter
         chapter = next((c for c in material.chapters if c.chapter_number == number), None)

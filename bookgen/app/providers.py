@@ -66,7 +66,8 @@ def build_caps(config: Config, model: TextModel, *, alone: bool = False) -> Cost
             "strangers_may_spend",
             what=f"Anyone can register and have {model.name} write books at your cost: "
             f"up to {caps.amount(caps.account_day)} per account and {caps.amount(caps.day)} in total per day.",
-            to_do="Set BOOKGEN_REGISTRATION=closed, turn billing on, or set the two caps.",
+            to_do="Set BOOKGEN_REGISTRATION=closed, turn billing on, or set BOOKGEN_ACCOUNT_DAILY_COST_CAP and "
+            "BOOKGEN_DAILY_COST_CAP.",
         )
     elif config.registration == "open" and not alone and model.name != "offline" and caps.day is None:
         log.warning(

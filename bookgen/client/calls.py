@@ -389,7 +389,7 @@ def _retry_after(error: ApiError, delay: float | None) -> float | None:
 
 
 def _filename(disposition: str, default: str) -> str:
-    """The file name in a Content-Disposition header, without folders; the encoded name (RFC 5987) comes first."""
+    """The file name in a Content-Disposition header, without folders. The encoded name (RFC 5987) is preferred."""
     name = default
     if match := re.search(r"filename\*=UTF-8''([^;]+)", disposition, re.I):
         name = unquote(match[1])

@@ -149,7 +149,7 @@ def _told(path: Path, made: Made, report: DrillReport | None) -> str:
     if made.missing:
         lines.append(f"Incomplete. Pictures that are missing or damaged: {len(made.missing)}.")
     if made.left_out:
-        lines.append(f"Left out, because they are not bookgen's: {made.left_out}.")
+        lines.append(f"Tables that are left out, because they are not bookgen's: {made.left_out}.")
     if report is None:
         lines.append(
             "Not verified by a trial restore (--no-drill): no table was compared, no migration was tried and no file "

@@ -180,9 +180,9 @@ async def reset_password(request: web.Request) -> web.Response:
 @docs(
     "auth",
     "Verify an e-mail address by a mailed link",
-    "The link works once. The link of a registration verifies the address. If the request has no token of the account, "
-    "it also revokes all tokens and, if a purchase waits for this address, removes the password. The link of a changed "
-    "address works only with a token of the account.",
+    "Each link works once. The link that is mailed at registration verifies the address. Used without a token of the "
+    "account, it also revokes all tokens, and removes the password if a purchase for this address is waiting until the "
+    "address is verified. The link that is mailed after a change of address works only with a token of the account.",
 )
 @response_schema(shapes.MessageSchema, 200)
 @refuses(InvalidInput, AuthenticationRequired)

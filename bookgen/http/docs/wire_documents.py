@@ -52,7 +52,7 @@ HEADERS: dict[str, dict[str, Any]] = {
         "Only for a deprecated version: the deprecation date, as `@` and a Unix time.", required=False
     ),
     "Sunset": _string("Only for a deprecated version: the removal date (RFC 8594).", required=False),
-    "Link": _string('Only for a deprecated version: rel="deprecation", with instructions.', required=False),
+    "Link": _string('Only for a deprecated version: rel="deprecation", a link to instructions.', required=False),
     "Preference-Applied": _string(
         "The part of `Prefer` that was followed: `wait=N` if the server has waited, or `return=minimal`.",
         required=False,

@@ -40,7 +40,7 @@ _OTHER_KINDS = re.compile(
 
 
 class Start(IntEnum):
-    """What begins with a paragraph, the best place for a cut first."""
+    """What begins at a paragraph. A story is preferably cut before a chapter, then before a scene."""
 
     CHAPTER = 0
     SCENE = 1

@@ -1,4 +1,4 @@
-"""Contradictions between facts, as the findings that reports list."""
+"""Turns contradictions between facts into the findings of a report."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def _says_the_same(one: Fact, other: Fact) -> bool:
 
 
 def _line(value: object) -> str:
-    """A text or a number (a model may send one for a thread or a year) as one line; empty for other values."""
+    """The value as one line; empty unless it is a text or a number. Models send numbers for threads and years."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return ""
     return " ".join(printable(str(value)).split())
