@@ -37,7 +37,7 @@ class RenderLoad(NamedTuple):
 
 
 class RenderPool:
-    """A pool of workers, started on demand: one per core, at most four, but always more workers than one account can occupy.
+    """A pool of workers, started on demand: one per core, at most four, but always more than one account can use.
 
     Further jobs wait in a first-in, first-out queue that is bounded in jobs and in bytes. Each account has at most two
     jobs in it, so no account can delay the others for long.
