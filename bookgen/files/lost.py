@@ -7,10 +7,10 @@ from bookgen.files.place import FileMissing, FilePlace, FilesRefused
 
 class LostFiles(FilePlace):
     async def prepare(self) -> None:
-        raise FilesRefused("No files can be stored in the place of lost files.")
+        raise FilesRefused("This place marks files that were lost. No file can be stored in it.")
 
     async def put(self, name: str, data: bytes) -> None:
-        raise FilesRefused("No files can be stored in the place of lost files.")
+        raise FilesRefused("This place marks files that were lost. No file can be stored in it.")
 
     async def get(self, name: str) -> bytes:
         raise FileMissing

@@ -90,7 +90,7 @@ def outdated_by_bible(
                 continue
             if words_of(name) == was:
                 if key(fact.subject) == name and still_says(fact.quote, (was, new)):
-                    why = f"The author has renamed {change['was']}: {change['is']}."
+                    why = f"The author has renamed {change['was']} to {change['is']}."
                     found.setdefault((fact.chapter_number, name, ""), Contradiction("corrected", fact, fact, why))
             elif _says(fact, name, (was, new), whole) is not None:
                 why = f"The author has settled: {says}."

@@ -109,7 +109,7 @@ def test_a_chapter_with_the_old_name_is_reported_once() -> None:
     facts = [Fact(chapter, FactKind.PERSON, "Ada Brook", "calm", "Ada Brook sat down") for chapter in (1, 1, 2)]
     other = Fact(3, FactKind.PERSON, "Ada Brook", "calm", "She sat down")
 
-    said = ("Ada Brook sat down", "The author has renamed Ada Brook: Edda Brook.")
+    said = ("Ada Brook sat down", "The author has renamed Ada Brook to Edda Brook.")
     assert reported(FORMER, RENAMED, *facts, other) == [said, said]
     assert reported(FORMER, people(("Edda Brook", "Another person."))) == []
 
