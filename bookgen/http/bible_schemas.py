@@ -64,7 +64,7 @@ class BibleChangesSchema(Body):
     avoid = _texts("What must not be in the book.")
     material = _text(MAX_LONG_TEXT, "Material to write from, such as notes on a life.")
     sources = _texts("Sources that the book may name.")
-    outcome = _text(MAX_TEXT, "What readers can do or know afterwards.")
+    outcome = _text(MAX_TEXT, "What readers can do or know afterwards. In a mystery: what really happened.")
 
 
 class BibleSchema(Schema):

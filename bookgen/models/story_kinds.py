@@ -20,7 +20,11 @@ class StoryKind(StrEnum):
 
 _OF_VERSE = r"poe(?:m|t|s[iíy])|poésie|\bverse\b|\blyrics?\b|lyrik\b|gedicht|поэзи|стихи|诗|詩"
 
-_OF_DETECTION = r"detective|myster|misterio|whodunit|krimi|\bpolar\b|polici|giallo|детектив|推理|探偵|侦探"
+_OF_DETECTION = (
+    r"(?<!true )(?<!organized )(?<!organised )\bcrime\b|detective|detektiv|myster|mystère|mist[eéè]r|whodunn?it|krimi|"
+    r"krymina[łl]|^polar$|roman polar|policier|polic[ií]ac|police procedural|giallo|детектив|"
+    r"推理小|ミステリー|探偵|侦探|悬疑|추리"
+)
 
 # The first match for a genre is used. A genre without a match, in any language, is left to the model.
 _KINDS = (
@@ -37,8 +41,8 @@ _KINDS = (
         StoryKind.NON_FICTION,
     ),
     (
-        r"fiction|novel|fantas|thriller|romance|horror|\broman\b|roman$|saga|young adult|short stor|роман|小说|小説|"
-        rf"{_OF_DETECTION}",
+        r"fiction|novel|fantas|thriller|romance|horror|myster|\broman\b|roman$|krimi|saga|young adult|"
+        r"short stor|роман|小说|小説",
         StoryKind.FICTION,
     ),
     (
@@ -46,6 +50,7 @@ _KINDS = (
         r"psycholog|philosoph|politic|econom|technolog|programming|religio|finance|marketing|biograph|parenting",
         StoryKind.NON_FICTION,
     ),
+    (_OF_DETECTION, StoryKind.FICTION),
 )
 
 
@@ -66,9 +71,7 @@ def is_verse(book: Book) -> bool:
 
 def is_mystery(book: Book) -> bool:
     """Whether the book is fiction about a crime or a puzzle that is solved at its end."""
-    return story_kind(book) == StoryKind.FICTION and bool(
-        re.search(f"crime|{_OF_DETECTION}", book.genre, re.IGNORECASE)
-    )
+    return story_kind(book) == StoryKind.FICTION and bool(re.search(_OF_DETECTION, book.genre, re.IGNORECASE))
 
 
 def _kind_of(genre: str) -> str:

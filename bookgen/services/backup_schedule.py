@@ -150,7 +150,8 @@ class BackupSchedule:
         finally:
             await _ended(process)
             answer.cancel()
-            path.with_name(path.name + PARTIAL).unlink(missing_ok=True)  # of a command that had to be killed
+            with contextlib.suppress(OSError):
+                path.with_name(path.name + PARTIAL).unlink()  # of a command that had to be killed
 
     def _failed(self, reason: str) -> None:
         self._not_before = time.monotonic() + min(RETRY_SECONDS, self._plan.every)

@@ -89,9 +89,14 @@ class Goal:
     in_lines: bool = False
 
     @property
+    def min_whole_share(self) -> float:
+        """The least share of the requested words that a text can have which is more than a part of its chapter."""
+        return MIN_WHOLE_SHARE_OF_VERSE if self.in_lines else MIN_WHOLE_SHARE
+
+    @property
     def min_whole_words(self) -> float:
         """The fewest words of a complete chapter. A shorter text is only a part, even if the model ended it."""
-        return min(self.aim, self.ask) * (MIN_WHOLE_SHARE_OF_VERSE if self.in_lines else MIN_WHOLE_SHARE)
+        return min(self.aim, self.ask) * self.min_whole_share
 
     def pace(self) -> Pace:
         return Pace(asked=200, wrote=200 * self.aim / self.ask)

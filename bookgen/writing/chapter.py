@@ -124,7 +124,7 @@ async def _write(
     task: Task = "write"
     while calls < budget.max_calls(draft.aim, draft.lengths):
         part: Part | None
-        if task == "continue" and budget.is_full(draft.aim, draft.words):
+        if task == "continue" and budget.is_full(draft.aim, draft.words) and not draft.goal.in_lines:
             part, task = budget.closing_part(draft.aim, draft.words, done), "close"
         else:
             part = budget.next_part(draft.goal, draft.words, done, draft.pace, draft.lengths, ended=ended)
@@ -143,7 +143,7 @@ async def _write(
         draft.is_sample = reply.is_sample
         stretch = await threads.compute(read_stretch, draft, reply, request, part)
         draft.problem = stretch.problem
-        is_too_much = _needs_parts(stretch, part)
+        is_too_much = _needs_parts(stretch, part, draft.goal)
         draft.in_parts = draft.in_parts or is_too_much
         if not stretch.text:
             if empty == MAX_EMPTY:
@@ -190,12 +190,12 @@ async def _go_on_as_begun(draft: WorkingDraft, steps: Steps) -> None:
     draft.in_parts = known
 
 
-def _needs_parts(stretch: Stretch, part: Part) -> bool:
+def _needs_parts(stretch: Stretch, part: Part, goal: budget.Goal) -> bool:
     """Whether this reply shows that the model cannot write a long stretch in one call."""
     if part.ask <= MAX_PART_WORDS or stretch.refused:
         return False
     words = count_words(stretch.text)
-    enough = part.words if stretch.cut else min(part.words, part.ask) * budget.MIN_WHOLE_SHARE
+    enough = part.words if stretch.cut else min(part.words, part.ask) * goal.min_whole_share
     return bool(stretch.problem) or words < enough
 
 

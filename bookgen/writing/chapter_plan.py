@@ -31,9 +31,10 @@ turn (what has changed at its end), all this in about 40 words a scene.
 off that was not set up.
 - last_image: the thing seen or done that it ends on; no moral, no summary."""
 LIFE = """\
-- scenes: {scenes}, as far as the book's data and material give any; otherwise what was usual in that time, the work, \
-a place or a question. Each has its place (with the time), its people, want (what somebody wanted or tried) and turn \
-(what has changed or is understood at its end), all this in about 40 words. Leave empty what is not given.
+- scenes: {scenes}, as far as the book's data and material give any. Where they give none, what was usual in that \
+time, the work, a place or a question takes their place. Each has its place (with the time), its people, want (what \
+somebody wanted or tried) and turn (what has changed or is understood at its end), all this in about 40 words. Leave \
+empty what is not given.
 - sets_up: what it begins that a later chapter comes back to, each in a few words.
 - pays_off: what it comes back to, in the words of the set-up.
 - last_image: the thing seen or done that it ends on; no moral, no summary."""
@@ -49,8 +50,10 @@ each in a few words.
 - last_image: what it ends on.
 A short line of verse has about five words and a pentameter eight or nine: count the lines of the poems accordingly."""
 EITHER = f"""\
-In fiction and memoir:
+In fiction:
 {SCENES}
+In a memoir:
+{LIFE}
 In non-fiction:
 {STEPS}
 Leave out the fields that do not belong to this kind of book."""

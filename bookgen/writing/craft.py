@@ -70,7 +70,8 @@ _FICTION = (
 _MYSTERY = (
     " It is a mystery: every clue is shown plainly, among other things, before it is needed. The narrator does not "
     "lie. Whoever investigates may keep a conclusion back, but nothing that was seen or said. The solution follows "
-    "from what the reader has been shown: it may recall those clues and quote what was said."
+    "from what the reader has been shown: it may recall those clues and quote what was said. The "
+    "outcome that is settled below is revealed only where the plan says so."
 )
 _NON_FICTION = (
     "This is non-fiction. Each chapter answers a question that its reader has: explain or tell in order, with "

@@ -194,7 +194,7 @@ class _Plan:
             range(1, last + 1),
             bible=True,
             kind=not story_kind(book),
-            outcome=is_mystery(book),
+            outcome=is_mystery(book) and last > 0 and not book.authored_bible.get("outcome"),
             premises=bool(planned) and drawn_names.asks_for_premises(book),
             planned=planned,
         )

@@ -21,7 +21,8 @@ T = TypeVar("T")
 
 BIBLE_LISTS = ("people", "places", "terms")
 MAX_ENTRIES = 24  # of each list
-MAX_ENTRY_CHARACTERS = 1_200  # of a description: twice what is asked for
+MAX_ENTRY_CHARACTERS = 1_200  # of a description, or a sentence of the arc: three times what is asked for
+MAX_OUTCOME_CHARACTERS = 2_000
 _ALSO_CALLED = {"name": "title", "chapter_title": "title", "description": "summary", "synopsis": "summary"}
 
 _CHAPTER = object_of({"title": TEXT, "summary": TEXT})
@@ -36,8 +37,8 @@ Answer with one JSON object of this form, with your words in place of each "…"
 {form}"""
 IN_WORDS = "Answer with one JSON object, all of it in your own words: {parts}."
 BIBLE_IN_WORDS = (
-    'under "bible" an object with "premise" and "voice" (texts), "arc" (a list of sentences), "people", "places" and '
-    '"terms" (lists of objects with a "name" and a "description")'
+    'under "bible" an object with "premise" and "voice"{added} (texts), "arc" (a list of sentences), "people", '
+    '"places" and "terms" (lists of objects with a "name" and a "description")'
 )
 CHAPTERS_IN_WORDS = 'under "chapters" an object with {keys}, each an object with a "title" and a "summary"'
 
@@ -93,7 +94,8 @@ class ReplyForm:
     def asked_in_words(self) -> str:
         """Sentences that ask for such a reply without an example or plans, for a model that would copy an example."""
         keys = ", ".join(f'"chapter_{number}"' for number in self.numbers)
-        parts = [BIBLE_IN_WORDS] * self.bible + [CHAPTERS_IN_WORDS.format(keys=keys)] * bool(keys)
+        bible = BIBLE_IN_WORDS.format(added=' and "outcome"' * self.outcome)
+        parts = [bible] * self.bible + [CHAPTERS_IN_WORDS.format(keys=keys)] * bool(keys)
         return IN_WORDS.format(parts="; ".join(parts))
 
 
@@ -149,12 +151,27 @@ def _read_bible(bible: object) -> Mapping[str, Any]:
         raise Copied("the bible has a placeholder instead of a premise and a voice")
     if (kind := structured.name_of(bible.get("kind"))) in CRAFTS:
         read["kind"] = kind
-    if isinstance(outcome := bible.get("outcome"), str) and not _EMPTY_WORDS.match(outcome):
-        read["outcome"] = structured.text_of(bible, "outcome")
-    read["arc"] = list(structured.texts_of({"arc": [], **bible}, "arc", most=10, longest=MAX_ENTRY_CHARACTERS))
+    if outcome := _outcome(bible):
+        read["outcome"] = outcome
+    arc = structured.texts_of({"arc": [], **bible}, "arc", most=10, longest=structured.MAX_REPLY_CHARACTERS)
+    read["arc"] = [_shortened(each, MAX_ENTRY_CHARACTERS) for each in arc]
     for key in BIBLE_LISTS:
         read[key] = [entry for item in _items(bible.get(key) or []) if (entry := _entry(item))][:MAX_ENTRIES]
     return read
+
+
+def _outcome(bible: Mapping[str, Any]) -> str:
+    """The outcome in a bible; empty if it has none, because few books need one."""
+    try:
+        outcome = structured.text_of(bible, "outcome", longest=structured.MAX_REPLY_CHARACTERS)
+    except Malformed:
+        return ""
+    return "" if _EMPTY_WORDS.match(outcome) else _shortened(outcome, MAX_OUTCOME_CHARACTERS)
+
+
+def _shortened(text: str, most: int) -> str:
+    """The text up to its last sentence that ends within `most` characters."""
+    return text if len(text) <= most else sentences.complete(text[:most]) or text[:most]
 
 
 def _items(value: object) -> list[object]:
@@ -174,8 +191,7 @@ def _entry(item: object) -> dict[str, str] | None:
         return None
     description = record.get("description")
     told = " ".join(description.split()) if isinstance(description, str) else ""
-    if len(told) > MAX_ENTRY_CHARACTERS:
-        told = sentences.complete(told[:MAX_ENTRY_CHARACTERS]) or told[:MAX_ENTRY_CHARACTERS]
+    told = _shortened(told, MAX_ENTRY_CHARACTERS)
     return None if _EMPTY_WORDS.match(name) else {"name": name, "description": "" if told == "…" else told}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
-from bookgen.models import Chapter, StoryKind, is_verse, story_kind
+from bookgen.models import Chapter, StoryKind, story_kind
 from bookgen.providers.text import Message, TextRequest
 from bookgen.words import count_words, tokens
 from bookgen.writing import brief, budget, chapter_plan, context, continuity, conversation, sentences
@@ -66,6 +66,10 @@ WHOLE_POEMS = (
     "Write the whole chapter: every poem that its summary names, each in its form and with about as many lines as the "
     "summary says; if it does not say, about {part_length} in all. Nothing is explained or summed up."
 )
+PART_OF_POEMS = (
+    "You write it in several parts, each of whole poems. Now write {this_part}, about {part_length}. Each poem has its "
+    "form and about as many lines as the summary says. {position}"
+)
 PART_OF_CHAPTER = "You write it in several parts. Now write {this_part}, about {part_length}. {position}"
 
 _WHOLE = "It has everything that the summary asks for. End once all of that is told; do not sum up."
@@ -118,14 +122,16 @@ def _prompt(draft: WorkingDraft, part: budget.Part, task: Task) -> str:
     if draft.text:
         prompt = PROMPTS[task].format(**words)
     else:
-        whole = WHOLE_POEMS if is_verse(draft.book) else WHOLE_CHAPTER
-        ask = whole if part.count == 1 else PART_OF_CHAPTER
+        whole, some = (WHOLE_POEMS, PART_OF_POEMS) if draft.goal.in_lines else (WHOLE_CHAPTER, PART_OF_CHAPTER)
+        ask = whole if part.count == 1 else some
         prompt = FIRST_PART.format(ask=ask.format(**words), **_first_part(draft))
     return prompt + (AGAIN.format(problem=draft.problem) if draft.problem else "")
 
 
 def _room(draft: WorkingDraft, part: budget.Part) -> int:
     """The token limit of a reply, generous enough that a model that runs over is not cut off by its provider."""
+    if draft.goal.in_lines:
+        return draft.lengths.reply
     wanted = max(part.ask, part.words) * ROOM
     return min(language(draft.book.content_language).tokens(round(wanted)) + 400, draft.lengths.reply)
 
@@ -154,14 +160,16 @@ The chapter after it. Do not tell its content here:
 {summary}"""
 LAST_CHAPTER = "The book ends with this chapter."
 THREADS = """\
-Still open from earlier chapters, unless the last of them has settled it; take up those that belong here, and leave \
-the others open:
+Still open from earlier chapters (the one just before may have settled some already); take up those that belong here, \
+and leave the others open:
 {threads}"""
 LAST_THREADS = """\
-Still open from earlier chapters, unless the last of them has settled it; settle now what a reader is waiting for:
+Still open from earlier chapters (the one just before may have settled some already); settle now what a reader is \
+waiting for:
 {threads}"""
 LAST_OPEN_THREADS = """\
-Still open from earlier chapters. Come back to those that belong here. What the book's data does not answer stays open:
+Still open from earlier chapters (the one just before may have settled some already). Come back to those that belong \
+here. What the book's data does not answer stays open:
 {threads}"""
 SETTLED = """\
 The author has decided this. It holds, whatever earlier chapters say:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bookgen.models import Book, story_kind
+from bookgen.models import Book, is_mystery, story_kind
 from bookgen.providers.text import Block
 from bookgen.writing import context
 from bookgen.writing.language import language
@@ -13,7 +13,7 @@ from bookgen.writing.window import SMALL, WINDOW, clip, scaled
 
 BATCH = 20  # chapters per reply: as many as models plan well and as fit into a reply
 MAX_TOKENS = 12_000  # of any reply
-BIBLE_WORDS, CHAPTER_WORDS = 900, 110  # the maximum length in a reply
+BIBLE_WORDS, SOLUTION_WORDS, CHAPTER_WORDS = 900, 200, 110  # the maximum length in a reply
 BRIEF_CHAPTER_WORDS = 60  # the maximum length in a small window
 JSON_TOKENS = 40  # around a chapter's words
 LONG_CHAPTER = 3_000  # words
@@ -108,7 +108,8 @@ def room(
 
     `plan_words`: the words for each chapter's scenes or steps; `premise_words`: those for the premises to choose from.
     """
-    words = (BIBLE_WORDS if with_bible else 0) + premise_words + (_chapter_words(window) + plan_words) * chapters
+    bible_words = BIBLE_WORDS + (SOLUTION_WORDS if is_mystery(book) else 0) if with_bible else 0
+    words = bible_words + premise_words + (_chapter_words(window) + plan_words) * chapters
     needed = language(book.content_language).tokens(words) * 3 // 2 + JSON_TOKENS * chapters
     return min(needed, MAX_TOKENS if window >= WINDOW else round(window * PLAN_SHARE))
 

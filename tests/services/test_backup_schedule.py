@@ -184,8 +184,9 @@ async def test_a_shutdown_ends_the_backup_and_leaves_no_partial_file(
     monkeypatch.setattr(backup_schedule.asyncio, "create_subprocess_exec", started)
     async with schedule(database, folder).working():
         process = await begun.get()
-        while not [*folder.glob("*.partial")]:  # noqa: ASYNC110 (the signal is a file)
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(30):
+            while not [*folder.glob("*.partial")]:  # noqa: ASYNC110 (the signal is a file)
+                await asyncio.sleep(0.001)
 
     assert process.returncode is not None
     assert [*folder.iterdir()] == []

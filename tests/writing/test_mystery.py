@@ -1,4 +1,4 @@
-"""A mystery is planned with its solution, which every chapter is written from and no blurb or cover is told."""
+"""A mystery is planned with its solution, and every chapter is written from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,21 @@ def plan_with(brief, **fields) -> str:
     return json.dumps({**reply, "bible": {**reply["bible"], **fields}})
 
 
-@pytest.mark.parametrize("genre", ["Crime novel", "Krimi", "Cozy mystery", "Roman policier", "Детектив"])
+@pytest.mark.parametrize(
+    "genre",
+    [
+        "Crime novel",
+        "Crime",
+        "Krimi",
+        "Cozy mystery",
+        "Historical mystery",
+        "Roman policier",
+        "Novela policíaca",
+        "Polar",
+        "Детектив",
+        "ミステリー小説",
+    ],
+)
 async def test_the_plan_of_a_mystery_says_what_really_happened(genre: str) -> None:
     steps = Scripted(lambda request, brief, call: plan_with(brief, outcome=SOLVED))
 
@@ -31,7 +45,19 @@ async def test_the_plan_of_a_mystery_says_what_really_happened(genre: str) -> No
     assert f"Outcome: {SOLVED}" in context.bible(outline.bible)
 
 
-@pytest.mark.parametrize("genre", ["Novel", "Fantasy", "True crime", "Poetry"])
+@pytest.mark.parametrize(
+    "genre",
+    [
+        "Novel",
+        "Fantasy",
+        "True crime",
+        "Poetry",
+        "Polar history",
+        "Health policies",
+        "Public policies",
+        "Organized crime",
+    ],
+)
 async def test_other_books_have_no_solution(genre: str) -> None:
     steps = Scripted(lambda request, brief, call: outline_reply(brief))
 
@@ -39,6 +65,38 @@ async def test_other_books_have_no_solution(genre: str) -> None:
 
     assert "who did it" not in steps.of_stage("outline")[0].texts[-1]
     assert "every clue" not in craft.craft(a_book(genre=genre))
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ("", None),
+        ("…", None),
+        (None, None),
+        ([SOLVED, "Nobody saw."], f"{SOLVED} Nobody saw."),
+        ("Ruth. " * 500, "Ruth."),
+    ],
+    ids=["empty", "the form", "null", "sentences", "too long"],
+)
+async def test_an_outline_does_not_fail_for_its_solution(sent: object, kept: str | None) -> None:
+    steps = Scripted(lambda request, brief, call: plan_with(brief, outcome=sent))
+
+    outline = await draft_outline(a_book(genre="Crime novel", chapter_count=2, bible={}), steps)
+
+    assert len(steps.calls) == 1
+    found = outline.bible.get("outcome")
+    assert found == kept or (kept == "Ruth." and found.endswith(kept) and 1_900 < len(found) <= 2_000)
+
+
+async def test_the_solution_that_the_author_gives_is_not_asked_for() -> None:
+    steps = Scripted(lambda request, brief, call: outline_reply(brief))
+
+    outline = await draft_outline(
+        a_book(genre="Crime novel", chapter_count=2, bible={}, authored_bible={"outcome": SOLVED}), steps
+    )
+
+    assert "who did it, how" not in steps.of_stage("outline")[0].texts[-1]
+    assert outline.bible["outcome"] == SOLVED
 
 
 def test_a_mystery_shows_its_clues_and_may_recall_them() -> None:

@@ -128,7 +128,7 @@ async def test_the_token_limit_of_a_reply_follows_its_number_of_chapters():
     await draft_outline(a_book(chapter_count=2, bible={}), few)
     await draft_outline(a_book(chapter_count=20, bible={}), many)
 
-    assert few.calls[0][0].max_tokens < 5_000 < many.calls[0][0].max_tokens
+    assert few.calls[0][0].max_tokens < 5_500 < many.calls[0][0].max_tokens
 
 
 async def test_a_reply_with_missing_chapters_is_repaired_and_not_padded():

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from bookgen.models import Book
+from bookgen.providers.text import StopReason
 from bookgen.writing import budget, craft, notes, planning
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.proofreading import edits
 from bookgen.writing.proofreading.structure import keeps_structure
 from bookgen.writing.window import WINDOW
-from tests.writing.scripted import Scripted, a_book, a_chapter, obedient, some_material
+from tests.writing.scripted import Scripted, a_book, a_chapter, obedient, says, some_material
 
 POEMS = a_book(genre="Poetry")
 STANZA = "## Exchange\n\nI write it down: what came,\nwhat went, and, known, the name.\n\nSo."
@@ -114,3 +115,29 @@ def test_no_section_of_poems_is_asked_to_make_up_for_the_pace_of_the_others() ->
 
     assert budget.goal_for(chapters[1], chapters).ask < 300
     assert budget.goal_for(chapters[1], chapters, in_lines=True).ask == 300
+
+
+async def test_poems_that_broke_off_are_continued_and_not_brought_to_an_end() -> None:
+    """A chapter of prose that broke off at its full length is closed in a few words: the other poems would be lost."""
+    poem = "\n".join(["the salt is heavy in the hem she wore"] * 100)
+    replies = iter([says(poem, StopReason.LENGTH), says("## Rain\n\nWet salt grows heavier.\nThe wipers work.")])
+    steps = Scripted(lambda *_: next(replies))
+
+    written = await write_chapter(
+        replace(some_material(2), book=POEMS, chapters=(a_chapter(1, target_word_count=800),)), 1, steps
+    )
+
+    first, second = steps.of_stage("chapter")
+    assert first.max_tokens > 4_000
+    assert "long enough now" not in second.texts[-1]
+    assert written.content.endswith("The wipers work.")
+
+
+@pytest.mark.parametrize("genre", ["Children's poems", "Poetry"])
+async def test_a_book_that_is_not_planned_in_poems_is_not_asked_for_poems(genre: str) -> None:
+    book = a_book(genre=genre, bible={"kind": "memoir"} if genre == "Poetry" else {})
+    steps = Scripted(obedient)
+
+    await write_chapter(replace(some_material(2), book=book), 1, steps)
+
+    assert "every poem" not in steps.of_stage("chapter")[0].texts[-1]

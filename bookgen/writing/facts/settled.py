@@ -78,7 +78,9 @@ def _excerpt(content: str, each: Deviation) -> str:
 def _former_names(text: str, book: Book) -> Iterator[Deviation]:
     language, people = primary(book.content_language), by_name(book.bible.get("people"))
     entries = {name: entry for entries in LISTS for name, entry in by_name(book.bible.get(entries)).items()}
-    told = " ".join(_texts(book.bible)).casefold()
+    # The model's outcome of a mystery names its people, also after the author has renamed them.
+    said = {name: value for name, value in book.bible.items() if name != "outcome" or name in book.authored_bible}
+    told = " ".join(_texts(said)).casefold()
     for change in book.bible_changes:
         former, new = change["was"], change["is"]
         if key(change["name"]) != key(former) or key(former) in entries or key(new) not in entries:

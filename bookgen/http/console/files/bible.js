@@ -14,7 +14,7 @@ const TEXTS = [
   ["premise", "Premise", "What the book is about, and why readers keep reading."],
   ["voice", "Voice", "Point of view, tense, tone."],
   ["voice_sample", "Sample of the voice", "A paragraph as you would write it."],
-  ["outcome", "Outcome", "What readers know or can do afterwards."],
+  ["outcome", "Outcome", "What readers know or can do afterwards. In a mystery: what really happened."],
   ["material", "Material", "Facts and notes to write from."],
 ];
 // Lists of sentences, one per line.
