@@ -57,9 +57,9 @@ async def require_images(connection: DB, quota: Quota, standing: Standing, book_
 
 @asynccontextmanager
 async def held_images(database: Database, quota: Quota, account_id: int, images: int) -> AsyncIterator[HeldImages]:
-    """A context that holds this many images. The caller consumes them; if the block fails, the rest are released.
+    """A context that holds this many images. The caller calls `consume`; if the block fails, the hold ends.
 
-    Raises QuotaExceeded.
+    Raises QuotaExceeded if too few images are left.
     """
     held = await hold_images(database, quota, account_id, images, uuid4())
     try:

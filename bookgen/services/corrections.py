@@ -71,7 +71,7 @@ class Corrections:
             await self._apply(account_id, chapter_id, ())
 
     async def _apply_all(self, account_id: int, chapter_id: int, chosen: set[int]) -> tuple[int, int]:
-        """Apply suggestions, in several transactions if needed. Returns how many were applied and are stale."""
+        """Apply suggestions, in several transactions if needed. Returns the numbers of applied and of stale ones."""
         applied = stale = 0
         while chosen:
             result = await self._apply(account_id, chapter_id, chosen)
