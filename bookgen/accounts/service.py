@@ -273,7 +273,7 @@ class Accounts:
     ) -> Account | None:
         """Link the account to the person and return it; None if the account has another address by now."""
         await addresses.lock(connection, account_id, person.email)
-        # A concurrent request of this person was first. Ours must not end the tokens that the other created.
+        # A concurrent request of this person was first. This one must not end the tokens that the other one created.
         if linked := await accounts.find_by_google(connection, person.subject):
             return linked
         stays = holder == account_id

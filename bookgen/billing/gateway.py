@@ -290,7 +290,7 @@ class Gateway:
     # --- calling ------------------------------------------------------------------------------------
 
     async def _call(self, name: str, *arguments: Any, key: str | None = None) -> dict[str, Any]:
-        """Make one call, such as `checkout.sessions.create`. Returns the answer as a plain dict."""
+        """Make one call, such as `checkout.sessions.create`. `key`: its idempotency key. Returns a dict."""
         if self._client is None:
             await self._load()
         service = self._client.v1

@@ -26,7 +26,7 @@ class HeldImages:
         self._id, self._account_id, self._period = hold_id, account_id, period
 
     async def consume(self, connection: DB, images: int) -> None:
-        """Count the images that were made, in the transaction that stores them."""
+        """Count the images that were made, and end the hold, in the transaction that stores them."""
         start, end = self._period.start, self._period.end
         await subscriptions.lock(connection, self._account_id)
         await usage.spend(connection, self._account_id, start, end, Allowance.AI_IMAGES, UNLIMITED, images)

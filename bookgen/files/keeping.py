@@ -82,9 +82,9 @@ class Files:
             await stored_files.discard(db, outside)
 
     async def keep_export(self, db: asyncpg.Pool, book_id: int, digest: str, kind: str, body: bytes) -> None:
-        """Cache an exported file, unless the `ExportLimits` leave no room for it.
+        """Cache an exported file, and delete the oldest cached files beyond the `ExportLimits`.
 
-        A file that is not cached is made again when it is needed, so a failure to store it is no error.
+        A file that cannot be stored is not cached, and is made again when it is needed.
         """
         try:
             new = await self.keep(db, body)

@@ -145,7 +145,7 @@ class Artwork:
         db = self._database.http
         chapter = must_exist(await chapters.find(db, account_id, chapter_id))
         book = await self._book(account_id, chapter.book_id)
-        if book.kind is BookKind.PROSE:  # a children's book includes its pictures
+        if book.kind is BookKind.PROSE:  # pictures are part of a children's book on every plan
             require_chapter_images(await self._quota.plan(db, account_id), self._quota.upgrade_url)
         await self._require_room(account_id)
         order = PictureOrder(account_id, book, ILLUSTRATION, chapter.chapter_number, await self._sheet(book))

@@ -13,9 +13,9 @@ fixed order, so that transactions never deadlock:
     7     the book's proofreading report  `reports.lock_owned`
     8     the account's storage           `storage.lock`, the last step if an account's texts grow
 
-A transaction may skip ranks. It may also lock more rows of a table in which it already holds a lock: the account's next
-queued run is started last, while the slot is locked. It never takes its first lock of a lower rank after a lock of a
-higher rank.
+A transaction may skip ranks. It never takes its first lock of a lower rank after a lock of a higher rank. But it may
+later lock more rows of a table in which it already holds a lock. For example, when a run ends, the account's next
+queued run is started last.
 
 - The subscription's row stands for the usage period, which has no row until something is counted.
 - An INSERT locks the rows that it refers to, and a DELETE waits for that lock. A transaction that deletes a book has
