@@ -22,7 +22,10 @@ class Departure:
     rights: RightsCache
 
     async def delete(self, account_id: int) -> None:
-        """Delete the account. After a failure, the call can be repeated. Raises Unavailable."""
+        """Delete the account. After a failure, the call can be repeated.
+
+        Raises Unavailable if the payment processor cannot be reached. Then the account and its books are unchanged.
+        """
         # Subscriptions first: if ending them fails, nothing has been deleted, and the caller can try again.
         await self.payments.forget(account_id)
         await self.delete_books(account_id)

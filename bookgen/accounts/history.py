@@ -24,9 +24,10 @@ async def record(connection: DB, account: Account, action: str, **details: str) 
 
 
 async def record_sign_in(connection: DB, account: Account, way: str, origin: Mapping[str, str], *, new: bool) -> None:
-    """Record a sign-in in the audit log, and e-mail the owner if its browser and network are `new`.
+    """Record a sign-in in the audit log. If it is `new`, also e-mail the owner.
 
-    `way`: how they signed in, such as "Google". `origin`: `Caller.origin`.
+    `way`: how the user signed in, such as "Google". `origin`: `Caller.origin`. `new`: the account was used
+    before, but from neither this browser nor this network.
     """
     details = {"by": way, **origin, **(NEW if new else {})}
     await audit.record(connection, actor=account.username, action="signed-in", account_id=account.id, details=details)

@@ -70,7 +70,10 @@ class Keyring:
             await signing_keys.replace(connection, self.fingerprint)
 
     async def rotate(self) -> None:
-        """Add a new key. It signs tokens after LEAD; tokens of the old key are accepted until they expire."""
+        """Add a new key. Tokens of the old key are accepted until they expire.
+
+        The new key signs tokens once LEAD has passed, because by then every process has read it.
+        """
         await signing_keys.add(self._db, self._cipher.encrypt(secrets.token_bytes(32)))
 
     async def load(self, tokens: Tokens) -> None:

@@ -163,7 +163,7 @@ def compose(
     message_id: str,
     url: str = "",
 ) -> Letter:
-    """Write the e-mail of this kind.
+    """Write an e-mail of the kind `what`.
 
     `home`: the service's URL. `url`: the e-mail's link, if it has one. `details`: values for placeholders in the text.
     """

@@ -125,7 +125,8 @@ class Mailing:
     async def _addressed(self, mail: DueMail) -> tuple[Account, str] | None:
         """The account, and the address to send to; None if there is no such account.
 
-        An e-mail queued without an account goes to the address as the account spells it, not as someone typed it.
+        An e-mail queued without an account is for the account with its address. It goes to the address as this account
+        spells it, not as someone typed it.
         """
         if mail.account_id is None:
             account = await accounts.find_by_email(self._db, mail.email)

@@ -53,7 +53,10 @@ class Passwords:
         return await self._lane(known).run(lambda: self._hasher.hash(_normal(password)))
 
     async def verify(self, password: str, password_hash: str | None, *, known: bool = False) -> bool:
-        """Whether the password is right. Without a hash the same work is done, and the result is False."""
+        """Whether the password is right; False without a `password_hash`.
+
+        Without one the same work is done, so that the time does not reveal that no account was found.
+        """
         right = await self._lane(known).run(
             lambda: self._verify(_normal(password), password_hash or self._nobody.result())
         )

@@ -1,4 +1,7 @@
-"""The names, address and password of an account: changed by its holder, or verified and undone by mailed links."""
+"""Changes the names, address and password of an account.
+
+The holder requests a change. Mailed links verify, approve or undo a change of address, or set a new password.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,9 @@ class Profiles:
 
         A new address must satisfy the rules for new accounts. It is pending until the link mailed to it is followed.
         Without the account's `password`, the link mailed to the old address must be followed too, if that address is
-        verified. The old address also gets a link that undoes the change. Raises InvalidInput.
+        verified. The old address also gets a link that undoes the change.
+
+        Raises InvalidInput if the password is wrong, or if the new address is taken or not accepted.
         """
         before = await self.find(account_id)
         moves = False
@@ -134,7 +139,10 @@ class Profiles:
         self._wake_mail()
 
     async def require_leave(self, account_id: int, password: str | None, signed_in_at: float) -> None:
-        """Refuse to delete an account without its password or, if it has none, without a recent sign-in."""
+        """Raise InvalidInput unless the account may be deleted.
+
+        It may be deleted with its `password` or, if it has none, within LEAVE_SECONDS after a sign-in.
+        """
         candidate = await accounts.candidate_by_id(self._db, account_id, {})
         if candidate.password_hash is not None:
             if password is None:
@@ -192,7 +200,10 @@ class Profiles:
 
 
 async def consume(connection: asyncpg.Connection, purpose: LinkPurpose, uid: str, token: str) -> tuple[int, str]:
-    """Use up a mailed link. Returns the id of its account, and its address. Raises InvalidInput."""
+    """Use up a mailed link. Returns the id of its account, and the e-mail address that it is about.
+
+    Raises InvalidInput if the link is invalid, has expired or was used before.
+    """
     account_id = decode_uid(uid)
     email = account_id and await links.consume(connection, account_id, purpose, link_token_hash(token))
     if not account_id or not email:

@@ -1,8 +1,8 @@
 """The effects of verifying an e-mail address, by a mailed link or by Google.
 
 Once the owner of an address verifies it, whoever registered it before must have no access to the account. A link that
-changes an account's address, on the other hand, works only for the owner of that account: otherwise a stranger who
-opened it would use an account that its owner can take back.
+changes an account's address, on the other hand, works only for the owner of that account. Otherwise a stranger who has
+the new address could open the link and use the account, and its owner could take it back at any time.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ async def keep(connection: Connection, account_id: int, email: str, now: datetim
 async def confirm(connection: Connection, account_id: int, email: str, *, by_holder: bool, now: datetime) -> Proof:
     """Apply a followed link that verifies `email`: the account's address, or the new address that it has requested.
 
-    `by_holder`: the request had a token of the account. Raises AuthenticationRequired without one for a new address.
+    `by_holder`: the request had a token of the account. A new address requires such a token; without it,
+    AuthenticationRequired is raised.
     """
     account, has_it = await addresses.lock(connection, account_id, email)
     if has_it:
@@ -85,9 +86,10 @@ async def approve(connection: Connection, account_id: int, email: str, *, by_hol
 
 
 async def _confirm_own(connection: Connection, account: Account, *, by_holder: bool, now: datetime) -> Proof:
-    """Mark the account's own address as verified. If it was not yet, the tokens of the account end unless `by_holder`.
+    """Mark the account's own address as verified. If it was unverified, all tokens end unless `by_holder`.
 
-    The password ends too if a guest's purchase waits for this address: whoever set the password might spend it.
+    When the tokens end and a guest's purchase waits for this address, the password ends too: otherwise whoever set the
+    password could spend the purchase.
     """
     if by_holder or account.email_verified:
         await _confirm(connection, account.id, account.email, now)

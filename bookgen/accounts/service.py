@@ -114,7 +114,11 @@ class Accounts:
         return self._tokens.pair(account_id, claims.signed_in_at)
 
     async def _entitled(self, claims: Claims) -> int:
-        """The account id in the claims. Raises TokenInvalid and PermissionDenied."""
+        """The account id in the claims.
+
+        Raises TokenInvalid if the account's tokens were ended after this sign-in or the account is gone, and
+        PermissionDenied if it is blocked.
+        """
         rights = await self._rights.of(claims.account_id)
         # A refreshed token keeps the time of its sign-in, so that ending all tokens also ends it.
         if rights is None or claims.signed_in_at < rights.tokens_valid_from.timestamp():
@@ -130,7 +134,10 @@ class Accounts:
             raise PermissionDenied("Only staff can do this.")
 
     async def require_proven(self, account_id: int) -> None:
-        """Raise PermissionDenied if model calls for this unverified free account would be at the operator's cost."""
+        """Raise PermissionDenied if the operator would pay for the model calls of this account and it is not proven.
+
+        An account with a verified address or a payment is proven; `accounts.is_proven` has all cases.
+        """
         if self._guards_spending and not await accounts.is_proven(self._db, account_id):
             raise PermissionDenied(
                 "Verify your e-mail address first: follow the link we e-mailed you, then try again. You can request "
@@ -266,7 +273,7 @@ class Accounts:
     ) -> Account | None:
         """Link the account to the person and return it; None if the account has another address by now."""
         await addresses.lock(connection, account_id, person.email)
-        # A concurrent request of this person was first. Ours must not end the tokens that the other created.
+        # A concurrent request of this person was first. This one must not end the tokens that the other one created.
         if linked := await accounts.find_by_google(connection, person.subject):
             return linked
         stays = holder == account_id

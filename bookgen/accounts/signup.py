@@ -63,7 +63,10 @@ class Caller:
 
 
 def valid_email(text: str) -> str:
-    """The e-mail address in its normal form. Raises InvalidInput. The mailed link checks whether it exists."""
+    """The e-mail address in its normal form. Raises InvalidInput if it is malformed.
+
+    Whether the address exists is not checked here: its owner has to follow a mailed link.
+    """
     from email_validator import EmailNotValidError, validate_email  # slow, so app/serve.py imports it after the start
 
     try:

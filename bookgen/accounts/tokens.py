@@ -75,7 +75,10 @@ class Tokens:
         )
 
     def sign(self, token_type: TokenType, account_id: int, signed_in_at: float | None = None) -> str:
-        """Create a token for a sign-in that began at `signed_in_at` or now. A sign-in can be refreshed for a year."""
+        """Create a token for a sign-in that began at `signed_in_at`; None: now.
+
+        A refresh token expires at the latest a year after the sign-in. Then the user has to sign in again.
+        """
         now = self.now()
         signed_in_at = now if signed_in_at is None else signed_in_at
         expires_at = now + LIFETIME_SECONDS[token_type]

@@ -103,7 +103,7 @@ class Service:
     async def working(self) -> AsyncIterator[None]:
         """A context in which the background work runs: sending letters, watching blocks, payments, runs and backups.
 
-        Only a process that serves requests sends letters, since requests create them and their links lead back there.
+        Only a process that serves requests sends letters: requests create the letters, and their links open its pages.
         """
         with contextlib.ExitStack() as background:
             background.enter_context(running(self.keyring.watch(self.tokens)))
@@ -127,7 +127,7 @@ async def build(config: Config, **overrides: Unpack[Overrides]) -> AsyncIterator
 
 @dataclass(frozen=True, slots=True)
 class Foundation:
-    """What most services are built on."""
+    """The objects that most services need."""
 
     config: Config
     database: Database

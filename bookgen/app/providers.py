@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 
 def build_model(config: Config, *, tries: int | None = None) -> TextModel:
-    """The configured writing model. Raises StartupError, also for a wrong entry in the operator's file of models.
+    """The configured writing model. Raises StartupError if it is unknown or the operator's file of models is wrong.
 
     `tries`: attempts per call, instead of the configured number.
     """

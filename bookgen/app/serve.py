@@ -93,6 +93,6 @@ async def warn_of_missing_fonts() -> None:
 
 
 async def import_the_rest() -> None:
-    """Import the slow modules in LATER, in a thread."""
+    """Import the slow modules in LATER in a thread, so that requests are answered meanwhile."""
     for name in LATER:
         await threads.compute(importlib.import_module, name)

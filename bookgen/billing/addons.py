@@ -61,7 +61,10 @@ async def count_use(connection: DB, quota: Quota, run_id: UUID) -> None:
 
 
 async def release_use(connection: DB, quota: Quota, account_id: int, run_id: UUID) -> None:
-    """End the hold of a run that did not complete. If it paid for model calls, its book keeps the use for later."""
+    """End the hold of a run that did not complete.
+
+    If the run paid for model calls, the use stays reserved for the book's next run until the period ends.
+    """
     period = await quota.period(connection, account_id)
     await addons.release_use(connection, run_id, period.end)
 

@@ -164,10 +164,11 @@ class Payments:
             return await open_for(await customers.instead_of(customer, account_id))
 
     async def _require_only_page(self, account_id: int, offer: Offer, checkout_id: int, session_id: str) -> None:
-        """Close the account's other open pages for this offer, because a customer could pay on both. Raises Conflict.
+        """Close the account's other open pages for this offer, because a customer could pay on both.
 
-        If two pages are opened at the same time, at least one request finds the other's page, since each records its
-        own page before it looks for others.
+        Closes the page `session_id` of this request instead, and raises Conflict, if another page was opened later or
+        has been paid. If two pages are opened at the same time, at least one request finds the other's page, since each
+        records its own page before it looks for others.
         """
         gateway = self._configured().gateway
         others = await payments.open_pages(self._db, account_id, offer.kind, offer.slug)

@@ -1,4 +1,4 @@
-"""Proofreading checks: each reads a bounded amount of text, so that one check never costs more than its plan."""
+"""Limits the text that a proofreading check reads, so that one check never costs more than the account's plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BYTES_OF_A_WORD = 10  # of a long word, with its space
 def most_bytes(plan: Plan, book: Book) -> int | None:
     """How many bytes of the book's text a check reads; None: all.
 
-    A book that a credit paid for may be longer than the plan allows.
+    A book that a credit paid for may be longer than the plan allows. Then the book's own target sets the limit.
     """
     if plan.features.books_per_month == UNLIMITED:
         return None

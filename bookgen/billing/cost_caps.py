@@ -119,7 +119,10 @@ class CostBudget:
         )
 
     async def release(self, call_id: UUID) -> None:
-        """Release the call's reservation. If the database is unavailable, it counts until the end of its day."""
+        """Release the call's reservation.
+
+        If the database is unavailable, the reservation stays and counts until the end of its day.
+        """
         try:
             await reservations.release(self.db, call_id)
         except Unavailable as outage:

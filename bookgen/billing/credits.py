@@ -35,7 +35,7 @@ async def grant(
 async def grant_purchase(connection: DB, account_id: int, purchase: PaidCredits) -> None:
     """Grant the paid credits once, and record how many of them are refunded now.
 
-    If that number has fallen, because a refund failed or a dispute was won, the credits are returned.
+    If that number has fallen, because a refund failed or a dispute was won, the account gets those credits back.
     """
     bought = purchase.credits
     said = "1 credit bought" if bought == 1 else f"{bought} credits bought"
@@ -54,7 +54,7 @@ async def spend(connection: DB, account_id: int, lot_id: int, book_id: int, run_
 
 
 async def settle(connection: DB, account_id: int, now: datetime) -> None:
-    """End holds whose period is over, and take back refunded credits that no run holds any more."""
+    """Remove the account's expired holds, then take back its refunded credits that no run holds any more."""
     await holds.remove_expired(connection, account_id, now)
     for lot in await credits.lots(connection, account_id, now):
         back = min(lot.refund_due - lot.taken_back, lot.remaining - lot.held)

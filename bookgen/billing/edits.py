@@ -26,8 +26,9 @@ async def reserve(
 ) -> Rewrite:
     """What rewriting a chapter of `words` words costs. Raises QuotaExceeded if too little is left for it.
 
-    `in_flight`: the cost of the account's jobs in progress, which is not counted yet. Counts nothing; `spend` does.
-    The caller holds `slots.lock`, so that two rewrites never both use what is left.
+    This stores nothing: the caller stores the cost with its job, which reserves it, and `spend` counts it when the job
+    has succeeded. `in_flight`: the cost that the account's jobs in progress have reserved. The caller holds
+    `slots.lock`, so that two rewrites never both use what is left.
     """
     edits = max(1, -(-words // WORDS_OF_AN_EDIT))
     await quota.require(connection, standing, Allowance.AI_EDITS, in_flight=in_flight.edits, amount=edits)

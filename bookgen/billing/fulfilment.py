@@ -38,7 +38,10 @@ PAID = frozenset({"paid", "refunded"})
 
 
 class Outcome(NamedTuple):
-    """What applying an event did. `said`: a text stored with the event. `customer`: refresh its subscriptions next."""
+    """What applying an event did. `said`: a text stored with the event.
+
+    `customer`: the customer whose subscriptions must be read next; None if there is nothing more to do.
+    """
 
     said: str
     customer: str | None = None
@@ -73,7 +76,8 @@ class Fulfilment:
     async def read_customer(self, customer: str, *, keep: bool = False) -> Effect:
         """Read the customer's subscriptions. Returns the function that applies them to our rows.
 
-        `keep`: also change them at the processor: undo a cancellation after a paid upgrade, and release idle schedules.
+        `keep`: also change them at the processor: undo a cancellation after a paid upgrade, and end schedules that plan
+        no change.
         """
         try:
             found = await self.gateway.subscriptions(customer)
@@ -85,7 +89,10 @@ class Fulfilment:
         return lambda connection: self._apply_subscriptions(connection, customer, subscribed)
 
     async def _kept(self, subscription: ProcessorSubscription, *, keep: bool) -> ProcessorSubscription:
-        """The subscription with its cancellation undone (at the processor only if `keep`). Unchanged if it refuses."""
+        """The subscription with its cancellation undone; with `keep`, undone at the processor too.
+
+        If the processor refuses that, the subscription is returned unchanged.
+        """
         try:
             if keep:
                 await self.gateway.keep(subscription)
@@ -177,7 +184,9 @@ class Fulfilment:
         return outcome
 
     async def _buyer(self, connection: DB, checkout: Checkout, session: CheckoutSession) -> int | None:
-        """The account that opened the page, otherwise that of the buyer's address; None while this is unverified.
+        """The account that opened the page or, for a guest, the account for the buyer's address.
+
+        None while that address is unverified, or if the session has no address.
 
         A customer that the processor created for a guest is never attached to an existing account.
         """
@@ -288,7 +297,11 @@ class Fulfilment:
 
 
 def _by_what(subscribed: Sequence[ProcessorSubscription]) -> dict[tuple[str, str], list[ProcessorSubscription]]:
-    """The subscriptions sold by us, grouped by (kind, slug): of a plan, and of each add-on, an account has only one."""
+    """The subscriptions sold by us, grouped by (kind, slug).
+
+    All plans are one group, with an empty slug, and each add-on is one: an account can have only one subscription of
+    each group.
+    """
     found: dict[tuple[str, str], list[ProcessorSubscription]] = {}
     for each in subscribed:
         match each.tag.split(":"):

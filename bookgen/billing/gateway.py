@@ -121,8 +121,8 @@ class Gateway:
     async def schedule_change(self, subscription: ProcessorSubscription, offer: Offer) -> None:
         """Change the subscription to another price when its paid period ends, replacing any planned change.
 
-        It takes two calls, because the processor accepts no phases with the first. If the second is lost, the schedule
-        is idle, and the next attempt finds it.
+        The first call creates the schedule, and the second sets its phases, which the processor does not accept in the
+        first. If the second call fails, the schedule plans nothing, and the next attempt uses it.
         """
         price = await self.price(offer)
         schedule = subscription.schedule
@@ -141,12 +141,16 @@ class Gateway:
     async def mark_to_keep(self, subscription: ProcessorSubscription, offer: Offer) -> None:
         """Mark the subscription: when the change to `offer` is paid, `keep` undoes the cancellation.
 
-        The call that makes the change cannot undo the cancellation or set the mark, and a later call may be lost.
+        Call this before the change. The call that makes the change cannot undo the cancellation or set the mark, and a
+        call after it may be lost.
         """
         await self._call("subscriptions.update", subscription.id, {"metadata": {processor.KEEP_AS: offer.tag}})
 
     async def keep(self, subscription: ProcessorSubscription) -> None:
-        """Undo the cancellation and remove the mark in one call, so that a later cancellation counts."""
+        """Undo the cancellation and remove the mark of `mark_to_keep`, in one call.
+
+        If the mark stayed, it would undo the customer's next cancellation too.
+        """
         params = {"cancel_at_period_end": False, "metadata": {processor.KEEP_AS: ""}}
         await self._call("subscriptions.update", subscription.id, params)
 
@@ -286,7 +290,7 @@ class Gateway:
     # --- calling ------------------------------------------------------------------------------------
 
     async def _call(self, name: str, *arguments: Any, key: str | None = None) -> dict[str, Any]:
-        """Make one call, such as `checkout.sessions.create`. Returns the answer as a plain dict."""
+        """Make one call, such as `checkout.sessions.create`. `key`: its idempotency key. Returns a dict."""
         if self._client is None:
             await self._load()
         service = self._client.v1

@@ -26,7 +26,7 @@ class HeldImages:
         self._id, self._account_id, self._period = hold_id, account_id, period
 
     async def consume(self, connection: DB, images: int) -> None:
-        """Count the images that were made, in the transaction that stores them."""
+        """Count the images that were made, and end the hold, in the transaction that stores them."""
         start, end = self._period.start, self._period.end
         await subscriptions.lock(connection, self._account_id)
         await usage.spend(connection, self._account_id, start, end, Allowance.AI_IMAGES, UNLIMITED, images)
@@ -57,9 +57,9 @@ async def require_images(connection: DB, quota: Quota, standing: Standing, book_
 
 @asynccontextmanager
 async def held_images(database: Database, quota: Quota, account_id: int, images: int) -> AsyncIterator[HeldImages]:
-    """A context that holds this many images. The caller consumes them; if the block fails, the rest are released.
+    """A context that holds this many images. The caller calls `consume`; if the block fails, the hold ends.
 
-    Raises QuotaExceeded.
+    Raises QuotaExceeded if too few images are left.
     """
     held = await hold_images(database, quota, account_id, images, uuid4())
     try:

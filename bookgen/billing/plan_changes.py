@@ -34,7 +34,10 @@ class PlanChanges:
         self._gateway = fulfilment.gateway
 
     async def change(self, account_id: int, processor_id: str | None, offer: Offer) -> datetime | None:
-        """Change to the offer. Returns when the change takes effect; None if it took effect immediately."""
+        """Change to the offer. Returns when the change takes effect; None if it took effect immediately.
+
+        `processor_id`: the id of the account's subscription at the processor.
+        """
         customer = await Customers(self._db, self._gateway).of(account_id)
         present = await self._running(customer, processor_id)
         begins = None

@@ -96,8 +96,8 @@ class CheckoutSession:
 class SubscriptionSchedule:
     """The schedule of a subscription. `phase_start`: the start of its current phase, in seconds since 1970.
 
-    `next_tag`: the tag of the offer that it changes to when the current phase ends. An idle schedule plans nothing, and
-    only prevents a cancellation.
+    `next_tag`: the tag of the offer that the subscription changes to when the current phase ends. `is_idle`: the
+    schedule plans no change, and only prevents the customer from canceling.
     """
 
     id: str
@@ -111,8 +111,8 @@ class SubscriptionSchedule:
 class ProcessorSubscription:
     """A subscription. `tag`: kind, slug and interval of its offer in our catalogue.
 
-    `past_due_since`: since when it is unpaid, whenever we learn of that. `keep_as`: the tag of an upgrade that undoes a
-    pending cancellation once it is paid.
+    `past_due_since`: when the unpaid time began, which may be long before we learn of it. `keep_as`: the tag of an
+    upgrade that undoes a pending cancellation once the upgrade is paid.
     """
 
     id: str
@@ -192,7 +192,10 @@ def checkout_session(found: Object) -> CheckoutSession:
 
 
 def is_disputed(disputes: Sequence[Object]) -> bool:
-    """Whether one of a charge's `disputes` has taken its money. If none is listed, assume so."""
+    """Whether a dispute has taken the money of a charge that is marked as disputed.
+
+    If its `disputes` are an empty list, True is assumed.
+    """
     return not disputes or any(each["status"] not in HARMLESS_DISPUTES for each in disputes)
 
 
@@ -242,7 +245,7 @@ def schedule(found: Any) -> SubscriptionSchedule | None:
 def scheduled_change(subscription: ProcessorSubscription, start: int, price: str, offer: Offer) -> dict[str, Any]:
     """The parameters of a schedule: the present price until the paid period ends, then `price`, and the schedule ends.
 
-    Nothing is prorated, because the change comes together with a renewal.
+    `start`: the start of the current phase. Nothing is prorated, because the change comes together with a renewal.
     """
     present = {
         "items": [{"price": subscription.price_id, "quantity": 1}],
@@ -278,7 +281,10 @@ def unpaid_since(renewals: Iterable[Object]) -> datetime | None:
 
 
 def invoice(found: Object) -> Invoice:
-    """An invoice with the period that it bills for: that of its last line. Its own fields have the previous period."""
+    """An invoice, with the period that it bills for.
+
+    That is the period of its last line. The invoice's own `period_start` and `period_end` name the period before it.
+    """
     lines = (found.get("lines") or {}).get("data") or [{}]
     period = lines[-1].get("period") or {"start": found["period_start"], "end": found["period_end"]}
     return Invoice(

@@ -36,7 +36,10 @@ class Offer:
 
     @property
     def tag(self) -> str:
-        """The tag that we write on the price. It also identifies subscriptions whose price has changed since."""
+        """The tag that we write on the price at the processor.
+
+        When the amount changes, the offer gets a new price. Subscriptions keep the old one, which has the same tag.
+        """
         return f"{self.kind}:{self.slug}:{self.billing}"
 
 

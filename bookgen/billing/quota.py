@@ -120,7 +120,8 @@ class Quota:
     ) -> FundingSource:
         """Hold what pays for this run, in the transaction that accepts the run. Returns the source that pays.
 
-        Raises BookQuotaExceeded or PlanUpgradeRequired.
+        Raises PlanUpgradeRequired if neither the plan nor a remaining credit covers a book of this length, and
+        BookQuotaExceeded if the plan covers it but has no books left.
         """
         account_id = standing.account_id
         if pays_for_any(standing.plan, target_word_count):
@@ -261,9 +262,9 @@ def _covered(plan: Plan, hold: Hold) -> int:
 
 
 def _written_out(plan: Plan, hold: Hold, target_word_count: int) -> bool:
-    """Whether the words of the hold are used up.
+    """Whether the words of the hold are used up: TIMES_WRITTEN times the longest book that the hold pays for.
 
-    The book may be longer than the plan covers, if the plan has changed since the hold began.
+    If the plan has changed since the hold began, the book's target may be longer than that, and counts instead.
     """
     longest = max(_covered(plan, hold), target_word_count)
     return plan.features.books_per_month != UNLIMITED and hold.words_written >= TIMES_WRITTEN * longest

@@ -82,7 +82,10 @@ class Files:
             await stored_files.discard(db, outside)
 
     async def keep_export(self, db: asyncpg.Pool, book_id: int, digest: str, kind: str, body: bytes) -> None:
-        """Cache an exported file if the limits allow. If it cannot be stored, it is made again when it is needed."""
+        """Cache an exported file, and delete the oldest cached files beyond the `ExportLimits`.
+
+        A file that cannot be stored is not cached, and is made again when it is needed.
+        """
         try:
             new = await self.keep(db, body)
         except FilesUnavailable:
@@ -146,9 +149,10 @@ class Files:
         await self._noting_losses(file.place, self._places.at(file.place).delete(file.name))
 
     async def try_out(self, address: str | None, samples: Callable[[], Awaitable[Sequence[StoredFile]]]) -> None:
-        """Raise FilesUnavailable if the place cannot store files or its newest file is missing.
+        """Raise FilesUnavailable if the place at `address` cannot store files or its newest file is missing.
 
-        A folder is created if the database has no files in it. `samples` finds the newest file of each place.
+        If the database knows of no file there, a missing folder is created. `samples` finds the newest file of each
+        place.
         """
         if address is None:
             return

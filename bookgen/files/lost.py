@@ -1,4 +1,7 @@
-"""Stands in for the place of lost files: those missing from the backup from which this database was restored."""
+"""A place that has no files and takes none. The rows of lost files refer to it.
+
+A file is lost if it was missing from the backup from which this database was restored.
+"""
 
 from __future__ import annotations
 

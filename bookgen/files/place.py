@@ -57,7 +57,11 @@ class FilePlace(ABC):
 
     @abstractmethod
     async def prepare(self) -> None:
-        """Create the folder if it is missing. Only for a place without files: otherwise the folder is not mounted."""
+        """Create the folder if it is missing.
+
+        Call this only if no row refers to a file in this place. If one does, a missing folder is one that is not
+        mounted, and a new folder would hide that.
+        """
 
     async def try_out(self) -> None:
         """Write a file, read it and remove it. Raises FilesUnavailable if any of this fails.

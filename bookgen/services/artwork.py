@@ -31,7 +31,7 @@ PICTURE_BYTES = 1_000_000  # of a painted picture with its thumbnail; few are la
 
 @dataclass(frozen=True, slots=True)
 class WrittenCover:
-    """A cover whose files are stored, before its rows are."""
+    """A cover whose files are stored, and whose rows are not stored yet."""
 
     made: MadeCover
     picture: NewFile
@@ -74,7 +74,10 @@ class Artwork:
         """Make a cover for a run. Returns the function that stores and selects it, for the run's own transaction.
 
         None if the book already has a selected cover. The allowance is held under the run's id, so a repetition after a
-        crash holds it only once. Raises NotFound, UpstreamAIError, QuotaExceeded or PlanUpgradeRequired.
+        crash holds it only once.
+
+        Raises NotFound; UpstreamAIError if no picture could be made; QuotaExceeded if no image is left; and
+        PlanUpgradeRequired if the account has no room to store it.
         """
         db = self._database.http
         book = await self._book(account_id, book_id)
@@ -114,7 +117,8 @@ class Artwork:
     ) -> PictureOrder:
         """An order for covers. `before`: the covers that the book has already.
 
-        If no image model paints it, the text model proposes a design, once a prose book has text. Raises CallsHalted.
+        If bookgen draws the covers of a prose book that has text, the text model proposes a design first. Raises
+        CallsHalted if `halt` prevents that call.
         """
         material = Material(book, *await texts.chapters(self._database.http, book.id))
         order = PictureOrder(
@@ -141,7 +145,7 @@ class Artwork:
         db = self._database.http
         chapter = must_exist(await chapters.find(db, account_id, chapter_id))
         book = await self._book(account_id, chapter.book_id)
-        if book.kind is BookKind.PROSE:  # a children's book includes its pictures
+        if book.kind is BookKind.PROSE:  # pictures are part of a children's book on every plan
             require_chapter_images(await self._quota.plan(db, account_id), self._quota.upgrade_url)
         await self._require_room(account_id)
         order = PictureOrder(account_id, book, ILLUSTRATION, chapter.chapter_number, await self._sheet(book))

@@ -135,7 +135,8 @@ async def change(
     return changed
 
 
-# The fields of the book on which findings depend. They also depend on the texts: the statement compares their versions.
+# The fields of the book on which findings depend. Findings also depend on the texts: `chapters.note_bible` compares the
+# versions of these.
 COMPARED = ("bible", "authored_bible", "bible_changes")
 
 

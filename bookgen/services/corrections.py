@@ -65,13 +65,17 @@ class Corrections:
     async def place(self, account_id: int, chapter_id: int) -> None:
         """Find the chapter's pending suggestions again in a text that has changed.
 
-        If the chapter keeps changing, the suggestions keep their old offsets, because reading them must not fail.
+        If the chapter keeps changing, the suggestions keep their old offsets, and no error is raised: the caller only
+        wants to read them.
         """
         with contextlib.suppress(Conflict):
             await self._apply(account_id, chapter_id, ())
 
     async def _apply_all(self, account_id: int, chapter_id: int, chosen: set[int]) -> tuple[int, int]:
-        """Apply suggestions, in several transactions if needed. Returns how many were applied and are stale."""
+        """Apply suggestions, in several transactions if needed.
+
+        Returns how many were applied, and how many are stale.
+        """
         applied = stale = 0
         while chosen:
             result = await self._apply(account_id, chapter_id, chosen)

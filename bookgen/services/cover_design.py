@@ -42,7 +42,7 @@ class CoverDesigner:
     async def idea(self, material: Material, run_id: UUID | None = None, halt: Halt | None = None) -> CoverIdea | None:
         """The model's proposal for the book's covers; None if it makes none, so that genre and chance decide.
 
-        `run_id`: the run that the cover is for. Raises CallsHalted.
+        `run_id`: the run that the cover is for. Raises CallsHalted if `halt` prevents the call.
         """
         db, book = self._database.http, material.book
         asked = await compute(cover_idea.fingerprint, material)
@@ -88,7 +88,7 @@ class CoverDesigner:
 
 
 class _PaidSteps(Steps):
-    """The steps of a proposal: each model call is paid for, and its reply is not stored."""
+    """Answers the model calls of a proposal. No reply is stored, so each request is a new, paid call."""
 
     def __init__(self, designer: CoverDesigner, material: Material, run_id: UUID | None, halt: Halt | None) -> None:
         self._designer, self._material = designer, material

@@ -47,7 +47,10 @@ def new_identity() -> str:
 
 
 def _certificate(key: Ed25519PrivateKey, authority: Ed25519PrivateKey) -> Certificate:
-    """A certificate for `key`, signed by `authority`, as C2PA requires it. If both are one key, the authority's own."""
+    """A certificate for `key`, signed by `authority`, as C2PA requires it.
+
+    If `key` is `authority`, this is the certificate of the authority itself.
+    """
     from cryptography import x509
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
@@ -124,8 +127,8 @@ class CredentialSigner:
 class Credential:
     """The newest manifest of a file. `intact`: its signature is valid, and the file is unchanged since it was signed.
 
-    `trusted`: the signer's certificate is on the reader's trust list, which has no server's own key. `terms`: the IPTC
-    names of the source types in the manifest, such as `trainedAlgorithmicMedia`.
+    `trusted`: the signer's certificate is on the reader's trust list. The certificates that bookgen makes for itself
+    are not. `terms`: the IPTC names of the source types in the manifest, such as `trainedAlgorithmicMedia`.
     """
 
     signer: str

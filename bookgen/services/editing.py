@@ -13,14 +13,15 @@ fixed order, so that transactions never deadlock:
     7     the book's proofreading report  `reports.lock_owned`
     8     the account's storage           `storage.lock`, the last step if an account's texts grow
 
-A transaction may skip ranks. It may also lock more rows of a table in which it already holds a lock: the account's next
-queued run is started last, while the slot is locked. It never takes its first lock of a lower rank after a lock of a
-higher rank.
+A transaction may skip ranks. It never takes its first lock of a lower rank after a lock of a higher rank. But it may
+later lock more rows of a table in which it already holds a lock. For example, when a run ends, the account's next
+queued run is started last.
 
 - The subscription's row stands for the usage period, which has no row until something is counted.
 - An INSERT locks the rows that it refers to, and a DELETE waits for that lock. A transaction that deletes a book has
   locked its runs and the book. A transaction that writes rows of a report locks the book first.
-- The parts of one statement have no fixed order, so each part that locks reads a row of the part that must lock before.
+- The parts (`WITH`) of one statement run in no fixed order. A part that must lock later therefore reads a row that the
+  part before it returns.
 - A statement that claims free rows (`reports.claim`, `ownership.claim`) skips locked ones.
 
 `tests/store/test_locks.py` checks the statements, and `tests/locks.py` the transactions of every test.
@@ -68,7 +69,8 @@ _OF_CHILDRENS = frozenset(("theme", "characters"))
 async def create_book(connection: Connection, quota: Quota, account_id: int, fields: Mapping[str, Any]) -> Book:
     """Create a draft. Without a chapter count in `fields` it gets ten chapters, or one per 50 words if that is less.
 
-    Raises InvalidInput, BookQuotaExceeded or PlanUpgradeRequired.
+    Raises InvalidInput if the book would have fewer words than chapters; BookQuotaExceeded or PlanUpgradeRequired if
+    nothing can pay for it; PlanUpgradeRequired also if there is no storage for it.
     """
     words = fields["target_word_count"]
     chapter_count = fields.get("chapter_count") or max(1, min(DEFAULT_CHAPTERS, words // WORDS_A_CHAPTER))
@@ -218,7 +220,8 @@ async def revise_outline(
     `read`: the version of the book that the caller has read; Conflict if it has another one.
 
     Raises NotFound; Conflict while the book has a job, or for chapters that a paused run has written;
-    GenerationInProgress while a run is active; InvalidInput; PlanUpgradeRequired.
+    GenerationInProgress while a run is active; InvalidInput as in `revised_chapters`; PlanUpgradeRequired if the
+    outline makes the book too long or exceeds the plan's storage.
     """
     async with connection.transaction():
         state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0))

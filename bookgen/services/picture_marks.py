@@ -25,7 +25,10 @@ class PictureMarks:
         self._on, self._credentials = on, credentials
 
     async def marked(self, picture: Picture, source: SourceType) -> Picture:
-        """The picture as it is stored and served. An unsigned one is kept, because it may have been paid for."""
+        """The picture with its marks, as it is stored and served.
+
+        If it cannot be signed, it is returned unsigned instead of being lost, because it may have been paid for.
+        """
         if not self._on:
             return picture
         picture = with_mark(picture, source)

@@ -83,8 +83,9 @@ class Proofreading:
     ) -> Report:
         """Request a report on the given chapters, or on all written ones.
 
-        Raises NotFound; InvalidInput; GenerationInProgress while a run of the book is active; Conflict if the book has
-        a job or no text; PlanUpgradeRequired; QuotaExceeded.
+        Raises NotFound; InvalidInput for chapters of another book; GenerationInProgress while a run of the book is
+        active; Conflict if the book has a job or the chapters have no text; PlanUpgradeRequired if the text is longer
+        than a check reads; QuotaExceeded if no check is left.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0), "book")
@@ -110,7 +111,7 @@ class Proofreading:
     async def delete(self, account_id: int, report_id: int) -> None:
         """Delete a report. Raises NotFound.
 
-        If work on it had begun, it counts as a check, since its suggestions may have been applied already.
+        If work on the report had begun, this uses up a check, since suggestions may have been applied already.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             await subscriptions.lock(connection, account_id)

@@ -1,4 +1,4 @@
-"""Loads a book as an export job, which has all that the file is made of."""
+"""Builds an export job: loads everything that a worker needs to make a book's file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ async def render_job(
     *,
     marks: bool,
 ) -> Job:
-    """The job for a file of this `kind` with the book's `written` chapters. `marks`: whether it names its origin."""
+    """The job for a file of this `kind` with the book's `written` chapters.
+
+    `marks`: whether the file's metadata says if a model or a person made its words and pictures.
+    """
     author = book.author_name or await accounts.author_name(db, book.account_id)
     selected = await covers.selected(db, book.id)
     cover = await _picture(db, files, selected) if settings.include_cover or settings.cover_wrap else None

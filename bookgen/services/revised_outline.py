@@ -36,10 +36,13 @@ class RevisedChapter:
 def revised_chapters(
     book: Book, existing: Sequence[Chapter], entries: Sequence[Mapping[str, Any]], *, replace: bool
 ) -> list[RevisedChapter]:
-    """The chapters of the revised outline, in order. Raises InvalidInput.
+    """The chapters of the revised outline, in order.
 
     An entry changes the fields of the chapter with its `id` or `chapter_number`; without such a chapter it adds one.
     With `replace`, chapters without an entry are removed, and the entries' order becomes the chapters' order.
+
+    Raises InvalidInput if an `id` is not one of the book's chapters, two entries name the same chapter, a new chapter
+    has no title, or the outline would be empty or have more than MAX_CHAPTERS chapters.
     """
     known = {chapter.id for chapter in existing}
     if unknown := sorted({entry["id"] for entry in entries if "id" in entry} - known):

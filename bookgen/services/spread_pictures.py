@@ -55,7 +55,7 @@ class Painter:
         *,
         patience: float | None = None,
     ) -> Painted:
-        """Make a spread's picture. `sheet` is the character sheet to follow; `patience` is that of ImageRequest."""
+        """Make a spread's picture. `sheet` is the character sheet to follow. `patience`: as in TextRequest."""
         told = f"{scene.picture}\n{chapter.title}\n{chapter.summary}\n{book.theme}"
         job = SceneJob(_seed(book), pictures.cast(book), told, chapter.chapter_number)
         request = ImageRequest(

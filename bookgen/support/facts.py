@@ -79,7 +79,7 @@ class Speaker:
                 )
 
     def all(self) -> str:
-        """Everything that the tables say, without the errors."""
+        """The sentences about all FACTS. The error catalogue is left out."""
         return "\n".join(self.say(topic) for topic in FACTS)
 
     def error(self, code: str) -> str:

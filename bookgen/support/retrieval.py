@@ -127,9 +127,10 @@ class PassageIndex:
         return [said[place] for place in kept]
 
     def coverage(self, passage: Passage, question: str) -> float:
-        """How much of the question the passage is about: the weight of their common words, from 0 to 1.
+        """How much of the question the passage covers, from 0 to 1.
 
-        A word that no passage has weighs as much as the rarest.
+        That is the weight of the question's words that occur in the passage, divided by the weight of all its words. A
+        word that occurs in no passage weighs as much as the rarest one.
         """
         asked, has = frozenset(words(question)), frozenset(words(f"{passage.title} {passage.text}"))
         unknown = math.log(1 + len(self._passages))

@@ -40,7 +40,10 @@ def _tells(language: str, said: Collection[str], question: str) -> int:
 
 
 def topics_of(question: str, language: str, names: Collection[str] = ()) -> list[str]:
-    """The topics that match most words of the question, at most two. `names` of plans match the topic of plans."""
+    """The topic that matches the most words of the question, or up to MAX_TOPICS topics that match equally many.
+
+    `names`: the names of plans; each of them in the question is a match of the topic of plans.
+    """
     found = _matches(language, question)
     found["plans"] += len(frozenset(_WORD.findall(question.casefold())) & frozenset(names))
     best = max(found.values())
@@ -48,7 +51,7 @@ def topics_of(question: str, language: str, names: Collection[str] = ()) -> list
 
 
 def _matches(language: str, question: str) -> dict[str, int]:
-    """For each topic the number of its words that the question has."""
+    """For each topic, how many of its words occur in the question."""
     text = question.casefold()
     said = _WORD.findall(text)
 
