@@ -31,7 +31,10 @@ def now() -> float:
 
 
 def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-    """Start a task that stays alive and does not inherit the context of the request that caused it."""
+    """Start a task and keep a reference to it until it ends; asyncio alone could lose it to garbage collection.
+
+    The task does not inherit the context of the request that caused it.
+    """
     task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
     _running.add(task)
     task.add_done_callback(_running.discard)

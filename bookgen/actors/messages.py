@@ -88,7 +88,8 @@ class WorkHalted:
 class PhaseDone:
     """The work of a production's phase is done. Chapters have no such message, since each is committed on its own.
 
-    `chapters`: the number of chapters of a drafted outline. `remark`: tells the owner what was left out.
+    `chapters`: the number of chapters of a drafted outline. `remark`: a sentence for the owner, such as that a step
+    was skipped, or how many findings the editor's reading had; empty if there is nothing to say.
     """
 
     run_id: UUID
