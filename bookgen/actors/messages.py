@@ -88,7 +88,7 @@ class WorkHalted:
 class PhaseDone:
     """The work of a production's phase is done. Chapters have no such message, since each is committed on its own.
 
-    `chapters`: the number of chapters of a drafted outline. `remark`: a sentence for the owner, such as that a step
+    `chapters`: the number of chapters of a drafted outline. `remark`: a sentence for the owner, such as which step
     was skipped, or how many findings the editor's reading had; empty if there is nothing to say.
     """
 

@@ -89,7 +89,7 @@ class Supervisor:
     async def start(self) -> None:
         """Take a lease (the right to write runs) and take over runs that no process writes, then keep doing both.
 
-        A process that takes no work has a lease too, because its requests make model calls, which count as its jobs.
+        A process that takes no runs has a lease too, because the books of its jobs are reserved under this lease.
         """
         health = self.resources.health
         await self.resources.find_writer()
@@ -215,7 +215,10 @@ class Supervisor:
     # Find
 
     async def ask(self, account_id: int, book_id: int, command: Command) -> Run:
-        """Send a command to the book's actor. Returns the run as committed. Raises NotFound and Unavailable."""
+        """Send a command to the book's actor and return the run as committed.
+
+        Raises NotFound if the account has no such book, and Unavailable if the process or the database is not ready.
+        """
         self._refuse_unless_open()
         run = await self.registry.find_or_make((account_id, book_id)).ask(command)
         if not isinstance(run, Run):
@@ -305,5 +308,5 @@ class Supervisor:
 
 
 async def _finished(tasks: Collection[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
-    """Wait a short time for these tasks. Returns the unfinished ones."""
+    """Let these tasks finish for a short time. Returns those that have not."""
     return (await asyncio.wait(set(tasks), timeout=RELEASE_SECONDS))[1] if tasks else set()

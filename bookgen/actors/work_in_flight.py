@@ -217,7 +217,7 @@ FORESEEN = (*SPENT, PhaseFailed, InvalidInput, Conflict)
 class PhaseResult:
     """The result of a phase. `save` writes it in the transaction that ends the phase; None: nothing to write.
 
-    `chapters`: the number of chapters of a drafted outline. `remark`: a sentence for the owner, such as that a step
+    `chapters`: the number of chapters of a drafted outline. `remark`: a sentence for the owner, such as which step
     was skipped, or how many findings the editor's reading had; empty if there is nothing to say.
     `remark_without`: the remark if `save` finds the allowance spent, so that nothing is saved; if empty, the run fails.
     """
