@@ -81,8 +81,8 @@ class Actor(ABC):
     async def ask(self, message: Any, seconds: float = ANSWER_SECONDS) -> Any:
         """Put a message into the mailbox and wait for the answer.
 
-        Raises RateLimited if too many callers wait. Raises Unavailable after `seconds`, although the message is still
-        handled.
+        Raises RateLimited if too many callers wait, and Unavailable if there is no answer after `seconds`; the message
+        is handled all the same.
         """
         if self._asked >= MAX_WAITING:
             raise RateLimited("Too many requests are waiting for this book. Try again in a moment.", retry_after=1)

@@ -80,7 +80,7 @@ class Decision:
 
 
 def decide(state: BookState, message: Command | Event, fresh: Run) -> Decision:
-    """Decide the next state of the book's run. A new run takes its identity from `fresh`.
+    """Decide the next state of the book's run. `fresh`: an empty run with a new id, which a new run starts from.
 
     Raises NeverGenerated, NoOutline, GenerationInProgress or Conflict for a command that the state refuses.
     """

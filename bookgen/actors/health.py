@@ -78,7 +78,7 @@ class Health:
         seconds: float | None = None,
         in_vain: Callable[[], None] = lambda: None,
     ) -> Result:
-        """Repeat an idempotent `operation` until it succeeds, or raise Unavailable after `seconds` (None: never).
+        """Repeat an idempotent `operation` until it succeeds, or raise Unavailable after `seconds` (None: no limit).
 
         `in_vain` is called after each failed try.
         """

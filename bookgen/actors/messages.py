@@ -11,7 +11,7 @@ from bookgen.models import Run, RunPhase
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Start a run over the chapters without text, or over all chapters if none is missing.
+    """Start a run over the chapters without text, or over all chapters if all have text.
 
     `automated`: start a production, which needs no outline and makes everything a finished book has. `again`: allow a
     production of a finished book, whose chapters are then written again.
@@ -168,7 +168,7 @@ class WriteNext:
 
 @dataclass(frozen=True, slots=True)
 class TaskEnded:
-    """The actor's own task has ended, with its result."""
+    """A task that the actor started has ended. `task` has the result."""
 
     task: Any
 

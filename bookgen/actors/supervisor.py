@@ -118,7 +118,7 @@ class Supervisor:
             raise Unavailable(STOPPING)
 
     async def sweep(self) -> bool:
-        """Do the periodic work. Without a lease nothing is claimed, since other processes would take it back.
+        """Do the periodic work, unless this process has no lease: others would take back the runs that it claims.
 
         Returns whether the database was queried.
         """
@@ -186,7 +186,10 @@ class Supervisor:
         self.statuses.book_changed(book_id)
 
     async def _listening(self) -> None:
-        """After the connection for notifications was opened, count the other processes and drop cached statuses."""
+        """Count the other processes and drop cached statuses, since notifications were missed until now.
+
+        Called after the connection for notifications was opened.
+        """
         self.statuses.forget_all()
         await self.resources.health.through_outages(self.lease.renew)
 

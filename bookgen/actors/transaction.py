@@ -61,7 +61,7 @@ class Committed:
 
 
 class Transactions:
-    """The transactions on runs. Each can be repeated: its `op`, a unique id, shows that it was committed before."""
+    """The transactions on runs. Each can be repeated with its `op`, a unique id by which a second try is recognized."""
 
     def __init__(self, resources: Deciding) -> None:
         self._resources = resources
