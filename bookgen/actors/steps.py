@@ -42,7 +42,7 @@ class StepScope:
     """The book, account and run that steps (model calls with stored replies) belong to.
 
     Replies are found by `salt` and request, so a second attempt with a new `salt` gets new replies. `epoch` is the
-    epoch under which this process holds the run; None for work other than a run, such as a report, which has its own claim.
+    epoch under which this process holds the run; None for other work, such as a report, which has its own claim.
     """
 
     account_id: int

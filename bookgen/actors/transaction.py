@@ -126,7 +126,10 @@ class Transactions:
             await material.delete_book(connection, account_id, book_id)
 
     async def count_job(self, connection: asyncpg.Connection, account_id: int, book_id: int, job: str | None) -> None:
-        """Count a paid job that failed, or whose book is deleted, as if it had succeeded. Raises QuotaExceeded."""
+        """Count a paid job that failed, or whose book is deleted, as if it had succeeded.
+
+        Raises QuotaExceeded if other work has used up the allowance meanwhile.
+        """
         if job == "outline":
             await count_outline(self._resources, connection, account_id, book_id)
         elif job == "chapter":
