@@ -31,7 +31,10 @@ def now() -> float:
 
 
 def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-    """Start a task that stays alive and does not inherit the context of the request that caused it."""
+    """Start a task and keep a reference to it until it ends; asyncio alone could lose it to garbage collection.
+
+    The task does not inherit the context of the request that caused it.
+    """
     task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
     _running.add(task)
     task.add_done_callback(_running.discard)
@@ -78,8 +81,8 @@ class Actor(ABC):
     async def ask(self, message: Any, seconds: float = ANSWER_SECONDS) -> Any:
         """Put a message into the mailbox and wait for the answer.
 
-        Raises RateLimited if too many callers wait. Raises Unavailable after `seconds`, although the message is still
-        handled.
+        Raises RateLimited if too many callers wait, and Unavailable if there is no answer after `seconds`; the message
+        is handled all the same.
         """
         if self._asked >= MAX_WAITING:
             raise RateLimited("Too many requests are waiting for this book. Try again in a moment.", retry_after=1)

@@ -40,7 +40,9 @@ async def drafted(resources: Resources, account_id: int, book_id: int, steps: St
     """Have the model draft a blurb and return it; empty if the book already has one.
 
     The model first makes the digest of the last chapter, which the blurb needs. Other chapters got theirs when the next
-    chapter was written. Paid calls are recorded even if this fails. Raises NotFound, UpstreamAIError and CallsHalted.
+    chapter was written. Paid calls are recorded even if this fails.
+
+    Raises NotFound if the book is gone, CallsHalted after `steps.halt` is set, and UpstreamAIError if a call fails.
     """
     await note_rest(resources, account_id, book_id, steps)
     material = await resources.health.through_outages(lambda: load_material(resources.pool, account_id, book_id))

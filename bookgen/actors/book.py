@@ -136,7 +136,7 @@ class BookActor(Actor):
                 return await self._despite_outages(message)
 
     async def _despite_outages(self, message: RowChanged | WriteNext | TaskEnded) -> None:
-        """Handle a message; repeat it later if the database is unavailable. TaskEnded keeps a finished text."""
+        """Handle a message, again later if the database is unavailable. A finished text waits in its TaskEnded."""
         asked = True
         try:
             match message:
@@ -174,7 +174,10 @@ class BookActor(Actor):
     def _moved(
         self, committed: Committed, announced: ChapterStart | None = None, material: Material | None = None
     ) -> None:
-        """Continue after a commit. `announced`: the next chapter, if announced. `material`: the book, if known."""
+        """Continue after a commit.
+
+        `announced`: the next chapter, if the commit has announced one. `material`: the book after the commit, if known.
+        """
         self._statuses.changed(self.key)
         if promoted := committed.promoted:
             self._registry.tell((promoted.account_id, promoted.book_id), WriteNext(promoted))
@@ -246,7 +249,7 @@ class BookActor(Actor):
         self._moved(committed)
 
     async def _ended(self, task: asyncio.Task[Any]) -> bool:
-        """Save the result of an ended task. Returns False, without a database query, if its work was dropped before."""
+        """Save the result of an ended task. Returns False, without a database query, for a task that was dropped."""
         match self._work_in_flight:
             case ChapterWork() as work if work.task is task:
                 await self._chapter_ended(work, task)
@@ -295,7 +298,7 @@ class BookActor(Actor):
             self._chapters.end(work)
 
     async def _after_commit(self, saved: Checkpoint | None) -> Committed:
-        """Complete the run after its last chapter. If it was paused meanwhile, start the account's next queued run.
+        """Complete the run if no chapter is left. If the run was paused meanwhile, start the account's next queued run.
 
         `saved`: None if the chapter was not accepted, because the run had changed.
         """

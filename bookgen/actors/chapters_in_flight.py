@@ -114,7 +114,10 @@ class ChaptersInFlight:
         self.end(work)
 
     async def _count_dropped(self, work: WorkInFlight[Any]) -> None:
-        """Store the last reply of dropped work, and count the words of paid calls that failed just before."""
+        """Store the last reply of dropped work.
+
+        If the work had already failed when it was dropped, count the words of its paid calls that brought no text.
+        """
         pool, health = self._resources.pool, self._resources.health
         await asyncio.wait([work.task])
         if work.steps.unstored:
@@ -136,7 +139,7 @@ class ChaptersInFlight:
             del self.by_run[work.run.id]
 
     def give_up_stalled(self) -> None:
-        """End work that has made no progress since its last reply, or whose model call has exceeded its time limit.
+        """End work whose last reply, or the time limit of whose model call, is more than STALL_SECONDS ago.
 
         The time of a database outage does not count.
         """
@@ -152,13 +155,13 @@ class ChaptersInFlight:
                 work.stall()
 
     def words_in_flight(self, run: Run) -> int:
-        """The number of words so far of the chapter in flight, with its stored parts; 0 if this process writes none."""
+        """The words of the run's chapter in flight so far, with its stored parts; 0 if it is not written here."""
         work = self.by_run.get(run.id)
         same = work and (work.run.epoch, work.run.call_no) == (run.epoch, run.call_no)
         return work.words if work and same else 0
 
     def wait(self, run: Run) -> Outage | None:
-        """The outage whose end the call in flight waits for; None if there is none or the wait is short."""
+        """The outage whose end the run's call has been waiting for, for some time; None if it has not."""
         work = self.by_run.get(run.id)
         return work.steps.halt.waits_long_for if work else None
 

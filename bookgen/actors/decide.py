@@ -80,7 +80,7 @@ class Decision:
 
 
 def decide(state: BookState, message: Command | Event, fresh: Run) -> Decision:
-    """Decide the next state of the book's run. A new run takes its identity from `fresh`.
+    """Decide the next state of the book's run. `fresh`: an empty run with a new id, which a new run starts from.
 
     Raises NeverGenerated, NoOutline, GenerationInProgress or Conflict for a command that the state refuses.
     """
@@ -195,7 +195,10 @@ def _phase_done(state: BookState, message: PhaseDone) -> Decision:
 
 
 def _is_of(message: WorkFailed | WorkHalted | PhaseDone, run: Run) -> bool:
-    """Whether the message is about the call in flight. Epochs and calls are counted within a run."""
+    """Whether the message is about the call in flight of `run`.
+
+    Each run counts its epochs and calls anew, so the id of the run must match, too.
+    """
     return (message.run_id, message.epoch, message.call_no) == (run.id, run.epoch, run.call_no)
 
 
@@ -270,7 +273,10 @@ _ENDED = {
 
 
 def _impossible(what: str, run: Run) -> Conflict:
-    """The error for a command that an ended run refuses. `what`: for example "paused". It names a call that works."""
+    """The error for a command that an ended run refuses. Its message names a call that works instead.
+
+    `what`: what the command would have done to the run, such as "paused".
+    """
     other = "Resume it or start" if run.status is RunStatus.ERROR else "Start"
     return Conflict(
         f"This run {_ENDED[run.status]}, so it cannot be {what}. {other} a new one (POST /books/{{id}}/generate/).",

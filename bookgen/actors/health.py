@@ -78,7 +78,7 @@ class Health:
         seconds: float | None = None,
         in_vain: Callable[[], None] = lambda: None,
     ) -> Result:
-        """Repeat an idempotent `operation` until it succeeds, or raise Unavailable after `seconds` (None: never).
+        """Repeat an idempotent `operation` until it succeeds, or raise Unavailable after `seconds` (None: no limit).
 
         `in_vain` is called after each failed try.
         """
@@ -108,8 +108,7 @@ class WaitingReply:
 class Backlog:
     """The replies that wait in memory for the database. Beyond `most_bytes` the oldest reply is dropped.
 
-    Finished chapters are not counted: only their last reply is not stored yet, and no chapter is started during an
-    outage.
+    The texts of finished chapters are not counted. They stay few, because no chapter is started during an outage.
     """
 
     def __init__(self, most_bytes: int = MAX_BYTES) -> None:
@@ -123,7 +122,7 @@ class Backlog:
 
     @asynccontextmanager
     async def keeping(self, size: int) -> AsyncIterator[None]:
-        """Count `size` bytes as waiting inside the context. Raises Dropped inside it if the reply must be dropped."""
+        """A context in which a reply of `size` bytes waits. Its body is ended by Dropped if the reply is dropped."""
         waiting = WaitingReply(size)
         self._waiting.append(waiting)
         try:
@@ -155,7 +154,7 @@ class Backlog:
 class LedgerWrites:
     """Owns the tasks that write to the ledger of paid calls. They finish even if the work that paid is cancelled.
 
-    `tasks`: the unfinished tasks.
+    `tasks`: those that have not finished yet.
     """
 
     def __init__(self) -> None:

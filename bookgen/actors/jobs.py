@@ -53,8 +53,9 @@ class Jobs:
     async def start(self, account_id: int, book_id: int, job: Job) -> asyncio.Task[None]:
         """Reserve the book for `job`, start the job and return its task.
 
-        Raises GenerationInProgress while a run is active, Conflict while another job is, QuotaExceeded, and Unavailable
-        without a lease, because other processes would not see that the book is reserved.
+        Raises GenerationInProgress while a run is active, Conflict while another job is in flight, QuotaExceeded if no
+        AI edit is left for the job, and Unavailable while this process has no lease, because other processes would not
+        see that the book is reserved.
         """
         boot_id, taking = self._resources.boot_id, False
         try:
@@ -143,7 +144,7 @@ class Jobs:
             raise
 
     async def _end_failed(self, account_id: int, book_id: int, boot_id: UUID, kind: str) -> None:
-        """End a job that failed after paid calls, and count it, except for a few free failures."""
+        """End a job that failed after paid calls. Apart from a few free failures, it counts as if it had succeeded."""
 
         async def attempt() -> None:
             async with self._transactions.locked(account_id, book_id) as (connection, _):

@@ -123,7 +123,10 @@ class Lease:
                 self._resources.lease_state = LeaseState.HELD
 
     async def tell_writer(self) -> bool:
-        """Record the name of this process's model once the model server has reported it. Returns False if not."""
+        """Record the name of this process's model once the model server has reported it.
+
+        Returns False if there was nothing new to record.
+        """
         resources = self._resources
         await resources.find_writer()
         writer = resources.writer or ""
@@ -134,12 +137,18 @@ class Lease:
         return True
 
     async def take_and_renew(self) -> None:
-        """Get a lease that lasts from now, even if the answer came late, and count the other processes."""
+        """Get a lease, and renew it at once, so that it is fresh even if `take` was slow.
+
+        The renewal also counts the other processes.
+        """
         await self.take()
         await self.renew()
 
     async def renew(self) -> None:
-        """Renew the lease, twice if the response was late, because a lease counts from the time of the request."""
+        """Renew the lease; after a late response, again at once.
+
+        A lease counts from the time of the request, so a late response leaves little of it.
+        """
         asked = now()
         await self._renew()
         if now() - asked > RENEW_AGAIN_SECONDS:

@@ -22,7 +22,7 @@ from bookgen.writing.material import Material, OutlineChapter
 
 
 async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Material:
-    """Read the book, its chapters and their digests. Raises NotFound.
+    """Read the book, its chapters and their digests. Raises NotFound if the account has no such book.
 
     The middle of a very long text is left out (`store.material.MAX_TEXT_CHARACTERS`).
     """
@@ -35,7 +35,8 @@ async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Ma
 async def note_rest(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> None:
     """Have the model make the digests of chapters that have no current one, such as the last chapter's.
 
-    Each digest is stored at once. A digest that fails is left out until the next time. Raises NotFound and CallsHalted.
+    Each digest is stored at once. A digest that fails is left out until the next time. Raises NotFound if the book is
+    gone, and CallsHalted after `steps.halt` is set.
     """
     through_outages = resources.health.through_outages
     material = await through_outages(lambda: load_material(resources.pool, account_id, book_id))
@@ -54,7 +55,11 @@ def planned(number: int, chapter: OutlineChapter, seen: Chapter | None = None) -
 
 
 async def drafted(resources: Resources, book: Book, steps: StoredSteps) -> tuple[int, Save]:
-    """Draft an outline. Returns the number of its chapters and a function that stores them. Raises UpstreamAIError."""
+    """Draft an outline. Returns the number of its chapters and a function that stores them.
+
+    Raises UpstreamAIError if the model fails. The function raises QuotaExceeded if the outline is no longer free and no
+    AI edit is left for it.
+    """
     outline = await resources.writing.draft_outline(book, steps)
     plans = numbered(outline.chapters)
 
@@ -66,7 +71,10 @@ async def drafted(resources: Resources, book: Book, steps: StoredSteps) -> tuple
 
 
 async def count_outline(resources: Deciding, connection: asyncpg.Connection, account_id: int, book_id: int) -> None:
-    """Count an outline or reworked chapters: free a few times, then as an AI edit. Raises QuotaExceeded."""
+    """Count a drafted outline or reworked chapters: the first few are free, each later one is an AI edit.
+
+    Raises QuotaExceeded if the account has no AI edit left for it.
+    """
     quota = resources.quota
     had = await jobs.count_outline(connection, book_id) - 1
     if await outlines.is_free(connection, await quota.standing(connection, account_id), had):

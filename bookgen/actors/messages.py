@@ -11,7 +11,7 @@ from bookgen.models import Run, RunPhase
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Start a run over the chapters without text, or over all chapters if none is missing.
+    """Start a run over the chapters without text, or over all chapters if all have text.
 
     `automated`: start a production, which needs no outline and makes everything a finished book has. `again`: allow a
     production of a finished book, whose chapters are then written again.
@@ -88,7 +88,8 @@ class WorkHalted:
 class PhaseDone:
     """The work of a production's phase is done. Chapters have no such message, since each is committed on its own.
 
-    `chapters`: the number of chapters of a drafted outline. `remark`: tells the owner what was left out.
+    `chapters`: the number of chapters of a drafted outline. `remark`: a sentence for the owner, such as which step
+    was skipped, or how many findings the editor's reading had; empty if there is nothing to say.
     """
 
     run_id: UUID
@@ -167,7 +168,7 @@ class WriteNext:
 
 @dataclass(frozen=True, slots=True)
 class TaskEnded:
-    """The actor's own task has ended, with its result."""
+    """A task that the actor started has ended. `task` has the result."""
 
     task: Any
 

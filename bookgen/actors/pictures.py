@@ -40,7 +40,10 @@ class Pictures:
         self._resources = resources
 
     async def make(self, run: Run, steps: StoredSteps, book: Book, chapter: Chapter, scene: Scene) -> None:
-        """Make the picture of `chapter` unless a valid one exists. Raises CallsHalted and UpstreamAIError."""
+        """Make the picture of `chapter` unless it has one that this run need not replace.
+
+        Raises UpstreamAIError if the image model fails, and CallsHalted after `steps.halt` is set.
+        """
         pool, health = self._resources.pool, self._resources.health
         await steps.settle()
         key = _key(run, f"{STAGE} {chapter.id}")

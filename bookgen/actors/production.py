@@ -106,7 +106,10 @@ class Production:
         return PhaseResult(save, remark=_outcome(len(edited.unanswered)))
 
     async def _has_report(self, run: Run, kind: ReportKind) -> bool:
-        """Whether the run already has a report of this kind, from before the author added a chapter."""
+        """Whether the run already has a report of this kind.
+
+        It has one if the author has added a chapter after the report, so that the phase is reached again.
+        """
         pool, through_outages = self._resources.pool, self._resources.health.through_outages
         return await through_outages(lambda: reports.of_run(pool, run.id, kind)) is not None
 
@@ -174,7 +177,10 @@ class Production:
         return PhaseResult()
 
     async def _served(self, service: Callable[[], Awaitable[Result]]) -> Result:
-        """Call a service, again while the database is unavailable or the workers are busy. Raises PhaseFailed."""
+        """Call a service, again while the database is unavailable or the workers are busy.
+
+        Raises PhaseFailed if rendering takes too long, or if the workers are still busy after MAX_WAITS tries.
+        """
         busy = 0
 
         async def attempt() -> Result:

@@ -1,8 +1,8 @@
 """Restart what has stopped unintentionally: the runs of dead processes, and the actors of books that crash.
 
-A sweep compares this process's work with the runs in the database. The first sweep is the recovery after the death of
-a process. Later sweeps find the runs whose notification was lost. A crashed actor starts again after a back-off. The
-run of a book that keeps crashing is given up.
+A sweep compares this process's work with the runs in the database. The first sweep, when a process starts, takes over
+the runs of dead processes. Later sweeps do so too, and find runs whose notification was lost. A crashed actor starts
+again after a back-off. The run of a book that keeps crashing is given up.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ class Restarts:
         self._crashes[book_id].append(now)
 
     def spent(self, book_id: int, now: float) -> bool:
-        """Whether the book has used up its restarts. Never true while `systemic` is true."""
+        """Whether the book has used up its restarts.
+
+        Never while crashes are `systemic`, that is, while so many books crash that no single book is the cause.
+        """
         self._forget(now)
         return len(self._crashes.get(book_id, ())) > MAX_RESTARTS and not self.systemic(now)
 
@@ -261,7 +264,7 @@ class Recovery:
         await self._report(run, Advance())
 
     def _backs_off(self, run: Run) -> bool:
-        """Whether a run at risk still waits after the last death of its process."""
+        """Whether a run at risk (`is_at_risk`) must still wait, because its process has died recently."""
         if run.id not in self._retry_at:
             self._retry_at[run.id] = now() + random.uniform(*BACK_OFF)
             log.warning(
@@ -309,7 +312,7 @@ async def every(
 ) -> None:
     """Repeat `work` until cancelled; no failure ends it. `work` returns False if it did not query the database.
 
-    `again`: the seconds until the next try after the database was unavailable; None: `seconds`.
+    `again`: how many seconds to wait instead of `seconds` after the database was unavailable; None: `seconds` as usual.
     """
     wait = seconds
     while True:

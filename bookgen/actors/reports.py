@@ -53,7 +53,7 @@ CRASHED = "An unexpected error stopped this report. Start another one."
 
 @dataclass(frozen=True, slots=True)
 class ChapterReading:
-    """The suggestions for a chapter. `unread`: an entry for it if the model has not read all of it, else empty."""
+    """The suggestions for a chapter. `unread`: one entry if the model has not read the whole chapter, else empty."""
 
     rows: Sequence[NewSuggestion] = ()
     unread: Sequence[Unread] = ()
@@ -63,8 +63,9 @@ class ChapterReading:
 class BookReading:
     """A book that is proofread a chapter at a time. `flags`: findings of automatic checks, and contradicting facts.
 
-    `seen`: what the rules and the checker found before. At most `most` bytes are read, so that an author cannot
-    lengthen the book meanwhile; None: no limit. `taken`: the bytes of each chapter that was read, by chapter id.
+    `seen`: what the rules and the spelling checker found in a survey of the whole book, before any chapter is read by
+    the model. `most`: the most bytes that are read in all, since the author may lengthen the book meanwhile; None: no
+    limit. `taken`: the bytes of each chapter that was read, by chapter id.
     """
 
     resources: Resources
@@ -77,7 +78,11 @@ class BookReading:
 
     @classmethod
     async def begin(cls, resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> BookReading:
-        """Start reading the written chapters, in order. Raises NotFound, ProofreadingFailed and CallsHalted."""
+        """Survey the written chapters, to read them in order.
+
+        Raises NotFound if the book is gone, ProofreadingFailed if the survey fails or exceeds its limits, and
+        CallsHalted after `steps.halt` is set.
+        """
         await note_rest(resources, account_id, book_id, steps)
         through_outages, pool = resources.health.through_outages, resources.pool
         book = must_exist(await through_outages(lambda: books.find(pool, account_id, book_id)))
@@ -94,7 +99,8 @@ class BookReading:
     async def chapter(self, chapter_id: int, steps: StoredSteps) -> ChapterReading:
         """Read the chapter as it is now. Returns no suggestions if it no longer exists or exceeds `most`.
 
-        The model's replies are stored before this returns. Raises UpstreamAIError and CallsHalted.
+        The model's replies are stored before this returns. Raises UpstreamAIError if a call fails, and CallsHalted
+        after `steps.halt` is set.
         """
         chapter = await _load(self.resources, self.book.account_id, chapter_id)
         if chapter is None or not self._takes(chapter):
@@ -213,7 +219,7 @@ class Reports:
     async def _read(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
         """Read every chapter. Returns whether the report still belongs to this process.
 
-        Raises UpstreamAIError, also if the model has read nothing at all.
+        Raises UpstreamAIError if a call fails, or if the model could read none of the chapters, not even in part.
         """
         reading = await BookReading.begin(self._resources, report.account_id, report.book_id, steps)
         unread = [*report.unread]
@@ -229,7 +235,7 @@ class Reports:
     async def _review(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
         """Have the model read the book as its editor. Returns whether this process still has the report.
 
-        Raises UpstreamAIError.
+        Raises UpstreamAIError if the model fails, and ProofreadingFailed if the book is too long.
         """
         every = len(report.chapter_ids)
         if report.done == every:

@@ -80,8 +80,8 @@ Save: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
 class PaintCover(Protocol):
     """Makes a cover for a run. Returns a function that stores and selects it; None if the book has a selected cover.
 
-    `halt` ends the wait for a call that is no longer wanted. Raises UpstreamAIError, QuotaExceeded and
-    PlanUpgradeRequired.
+    `halt` ends the wait for a call that is no longer wanted. Raises UpstreamAIError if the model fails, and
+    QuotaExceeded or PlanUpgradeRequired if the account may not have the cover.
     """
 
     def __call__(self, account_id: int, book_id: int, run_id: UUID, halt: Halt, /) -> Awaitable[Save | None]: ...
@@ -203,12 +203,12 @@ class Resources:
 
     @property
     def has_lease(self) -> bool:
-        """Whether other processes see that this one is alive. Otherwise they would release its work."""
+        """Whether other processes see that this one is alive. Without a lease, they release what it has reserved."""
         return self.lease_state is LeaseState.HELD and not self.draining
 
     @property
     def takes_runs(self) -> bool:
-        """Whether this process can take runs. While it drains or has no lease, others would take them over."""
+        """Whether this process can take runs: not while it drains or has no lease, since others would take them."""
         return self.has_lease and self.serves
 
     @property

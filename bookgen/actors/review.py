@@ -124,8 +124,8 @@ async def edited(
 
     Contradictions between facts of the story are among the findings.
 
-    Raises NotFound; ProofreadingFailed for a book that is too long; ModelRefused and UnusableReply if no reading was
-    possible; UpstreamAIError and CallsHalted.
+    Raises NotFound if the book is gone, ProofreadingFailed if it is too long, ModelRefused or UnusableReply if there
+    is no usable reading, UpstreamAIError if a call fails, and CallsHalted after `steps.halt` is set.
     """
     await note_rest(resources, account_id, book_id, steps)
     material = await _load(resources, account_id, book_id)
@@ -149,7 +149,10 @@ async def edited(
 
 
 async def _load(resources: Resources, account_id: int, book_id: int) -> Material:
-    """The book with the full text of its chapters. Raises ProofreadingFailed if it is too long for the plan."""
+    """The book with the full text of its chapters.
+
+    Raises ProofreadingFailed if it is longer than the account's plan or an editor's reading allows.
+    """
     pool, through_outages = resources.pool, resources.health.through_outages
     book = must_exist(await through_outages(lambda: books.find(pool, account_id, book_id)))
     plan = await through_outages(lambda: resources.quota.plan(pool, account_id))
@@ -211,7 +214,11 @@ async def _compared(
 
 
 def _revised(material: Material, texts: Mapping[int, str], notes: Sequence[Mapping[str, object]]) -> list[RevisedText]:
-    """The chapters that change, in order. A finding still holds if the text still has its excerpt."""
+    """The chapters with a new text, in order.
+
+    `texts`: the new texts by chapter number. `notes`: earlier findings. A finding still holds if its excerpt is in the
+    new text.
+    """
     return [
         RevisedText(
             chapter,

@@ -210,7 +210,7 @@ def seconds_remaining(report: RunProgress, model: TextModel | None = None) -> in
 
 
 def _rest_of_production(report: RunProgress, model: TextModel | None) -> int:
-    """Estimated seconds of a production's phases after the chapters; 0 for another run or an unknown model."""
+    """Estimated seconds of a production's phases after the chapters; 0 if it is no production or has no `model`."""
     run = report.run
     if run.mode is not RunMode.AUTOMATED or model is None:
         return 0

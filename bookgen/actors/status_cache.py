@@ -88,7 +88,7 @@ class Changes:
 
 @dataclass(slots=True, eq=False)
 class CachedStatus:
-    """A cached status. `report`: its part from the database. `body`: its JSON, with `words` and `outage`."""
+    """A cached status. `body` is its JSON, made from `report` (read from the database), `words` and `outage`."""
 
     report: RunProgress | None = None
     words: int = 0
@@ -108,7 +108,7 @@ class CallsInFlight(Protocol):
 
 
 class Statuses:
-    """Caches encoded statuses of runs that only this process writes or restarts, until they change.
+    """Caches encoded statuses of runs until they change, if no other process can change the run (`_is_ours`).
 
     Three events drop a cached status: the run advances (`changed`), the owner changes anything through this process
     (`account_changed`), or another process appears, which may change any run.
@@ -181,7 +181,10 @@ class Statuses:
                     return None
 
     async def _look_again(self, changed: Change, most: float) -> None:
-        """Wait for a change, or until it is time to poll, at most `most` seconds. The polling time is random."""
+        """Wait for a change, or until it is time to poll, at most `most` seconds.
+
+        The polling time is random, so that the waiting tasks do not all query the database at once.
+        """
         seconds = LOOK_SECONDS_AMONG_OTHERS if self._resources.other_processes else LOOK_SECONDS
         timer = asyncio.get_running_loop().call_later(min(most, seconds * uniform(0.5, 1)), changed.set)
         try:

@@ -42,7 +42,7 @@ class StepScope:
     """The book, account and run that steps (model calls with stored replies) belong to.
 
     Replies are found by `salt` and request, so a second attempt with a new `salt` gets new replies. `epoch` is the
-    epoch under which this process holds the run; None if another kind of claim guards the work.
+    epoch under which this process holds the run; None for other work, such as a report, which has its own claim.
     """
 
     account_id: int
@@ -59,7 +59,7 @@ class StoredSteps:
     stores it too, in the same commit.
 
     After `halt`, stored replies are still returned, new calls and retries are refused, and the call in flight goes on.
-    `failed` is the error of a model call, in contrast to an error that writing found in a reply.
+    `failed`: the error of the last model call; None if it succeeded, even if its reply made the writing fail.
 
     `due`: the loop time of the last reply, or the time limit of the call in flight. None before the first call and
     while a call waits for the model.
@@ -192,7 +192,10 @@ class StoredSteps:
             self._resources.ledger_writes.begin(health.through_outages(lambda: runs.lose(pool, run_id, words, call_id)))
 
     def words_lost(self, draft_words: int) -> int:
-        """How many words were requested in paid calls that brought no text. `draft_words`: the words stored before."""
+        """How many words were requested in paid calls that brought no text.
+
+        `draft_words`: the words of the chapter's stored parts when this work on it began.
+        """
         gained = max(0, (self.draft_words or 0) - draft_words)
         return max(0, self.words_asked - gained) if self.paid else 0
 
@@ -228,18 +231,18 @@ class StepsBeside(StoredSteps):
 
 
 def words_of(request: TextRequest) -> int:
-    """How many words a failed call counts for."""
+    """How many words a paid call counts for if it brings no text."""
     return max(int(request.brief.get("words", 0)) if request.stage == "chapter" else 0, MIN_WORDS_OF_A_CALL)
 
 
 def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:
-    """The key of a stored reply: a hash of the salt, the whole request and the attempt. No other request has it."""
+    """The key of a stored reply: a hash of the salt, the whole request and the attempt, so it is unique."""
     asked = orjson.dumps({"request": request, "attempt": attempt}, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(salt.bytes + asked).hexdigest()
 
 
 def _to_json(reply: TextReply) -> dict[str, Any]:
-    """The stored form of a reply. Calls that failed before it are in the ledger already."""
+    """The stored form of a reply, without `spent`: what the calls cost goes to the ledger of paid calls."""
     return {"text": reply.text, "stop": reply.stop, "usage": reply.usage, "model": reply.model}
 
 

@@ -89,7 +89,7 @@ class Supervisor:
     async def start(self) -> None:
         """Take a lease (the right to write runs) and take over runs that no process writes, then keep doing both.
 
-        A process that takes no work has a lease too, because its requests make model calls, which count as its jobs.
+        A process that takes no runs has a lease too, because the books of its jobs are reserved under this lease.
         """
         health = self.resources.health
         await self.resources.find_writer()
@@ -118,7 +118,7 @@ class Supervisor:
             raise Unavailable(STOPPING)
 
     async def sweep(self) -> bool:
-        """Do the periodic work. Without a lease nothing is claimed, since other processes would take it back.
+        """Do the periodic work, unless this process has no lease: others would take back the runs that it claims.
 
         Returns whether the database was queried.
         """
@@ -186,7 +186,10 @@ class Supervisor:
         self.statuses.book_changed(book_id)
 
     async def _listening(self) -> None:
-        """After the connection for notifications was opened, count the other processes and drop cached statuses."""
+        """Count the other processes and drop cached statuses, since notifications were missed until now.
+
+        Called after the connection for notifications was opened.
+        """
         self.statuses.forget_all()
         await self.resources.health.through_outages(self.lease.renew)
 
@@ -215,7 +218,10 @@ class Supervisor:
     # Find
 
     async def ask(self, account_id: int, book_id: int, command: Command) -> Run:
-        """Send a command to the book's actor. Returns the run as committed. Raises NotFound and Unavailable."""
+        """Send a command to the book's actor and return the run as committed.
+
+        Raises NotFound if the account has no such book, and Unavailable if the process or the database is not ready.
+        """
         self._refuse_unless_open()
         run = await self.registry.find_or_make((account_id, book_id)).ask(command)
         if not isinstance(run, Run):
@@ -305,5 +311,5 @@ class Supervisor:
 
 
 async def _finished(tasks: Collection[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
-    """Wait a short time for these tasks. Returns the unfinished ones."""
+    """Let these tasks finish for a short time. Returns those that have not."""
     return (await asyncio.wait(set(tasks), timeout=RELEASE_SECONDS))[1] if tasks else set()

@@ -61,7 +61,7 @@ class Committed:
 
 
 class Transactions:
-    """The transactions on runs. Each can be repeated: its `op`, a unique id, shows that it was committed before."""
+    """The transactions on runs. Each can be repeated with its `op`, a unique id by which a second try is recognized."""
 
     def __init__(self, resources: Deciding) -> None:
         self._resources = resources
@@ -126,7 +126,10 @@ class Transactions:
             await material.delete_book(connection, account_id, book_id)
 
     async def count_job(self, connection: asyncpg.Connection, account_id: int, book_id: int, job: str | None) -> None:
-        """Count a paid job that failed, or whose book is deleted, as if it had succeeded. Raises QuotaExceeded."""
+        """Count a paid job that failed, or whose book is deleted, as if it had succeeded.
+
+        Raises QuotaExceeded if other work has used up the allowance meanwhile.
+        """
         if job == "outline":
             await count_outline(self._resources, connection, account_id, book_id)
         elif job == "chapter":
@@ -147,7 +150,7 @@ class Transactions:
 
     @contextlib.asynccontextmanager
     async def _connection(self, account_id: int) -> AsyncIterator[asyncpg.Connection]:
-        """A transaction for the account. Only a few run at a time, so that the account does not hold up others."""
+        """A transaction for the account. An account has only a few at a time, so that it does not hold up others."""
         of_account = self._of_account.get(account_id)
         if of_account is None:
             of_account = self._of_account[account_id] = asyncio.Semaphore(CONNECTIONS_OF_AN_ACCOUNT)
@@ -210,10 +213,10 @@ class Transactions:
             await runs.lose_failed(connection, run.id, words)
 
     async def _keeps_hold(self, connection: asyncpg.Connection, state: BookState, run: Run) -> bool:
-        """Whether the hold of a run that ends stays with its book, because model calls were paid.
+        """Whether the hold of a run that ends stays with its book: if model calls were paid, or probably were.
 
-        A call that a stop cuts off is not in the ledger. Only a few of these are free. Otherwise, an author could stop
-        any number of drafts during their first call and pay nothing.
+        A call that a stop has cut off is not in the ledger yet, so it counts as paid, except for a few free ones.
+        Otherwise, an author could stop any number of drafts during their first call and pay nothing.
         """
         if state.wrote or run.status is not RunStatus.STOPPED or state.run is None or not state.run.call_started_at:
             return state.wrote
@@ -225,8 +228,8 @@ class Transactions:
     ) -> FundingSource:
         """Set aside the allowance or credit that pays for the run, and return which of them it is.
 
-        Raises PlanUpgradeRequired and QuotaExceeded. `refuses`: raise Conflict, because the book is finished, if
-        the account has the add-on.
+        Raises PlanUpgradeRequired if the plan does not include the run, and QuotaExceeded if too little is left for it.
+        `refuses`: the book is finished, so raise Conflict, but only after the check for the add-on, which comes first.
         """
         quota, images = self._resources.quota, 0
         standing = await quota.standing(connection, run.account_id)

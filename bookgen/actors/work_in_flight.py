@@ -65,7 +65,7 @@ def code_of(error: BookgenError) -> str:
 class WorkInFlight(Generic[R]):
     """The work on a run. Its result is accepted only under the epoch and call number of `run`, its announced row.
 
-    `placed`: the work has one of the places for concurrent work. `words`: how many were written so far. `stalled`: the
+    `placed`: the work has one of the places for concurrent work. `words`: the words written so far. `stalled`: the
     work was given up because it made no progress.
     """
 
@@ -142,7 +142,7 @@ class Written:
 class ChapterWork(WorkInFlight[Written]):
     """The work on a chapter. `material`: the book, set when it is the work's turn to begin.
 
-    `earlier`: digests of earlier chapters that were made during the work.
+    `earlier`: the digests of earlier chapters that the model made during this work, because none was current.
     """
 
     material: Material | None = None
@@ -155,7 +155,10 @@ class ChapterWork(WorkInFlight[Written]):
         self.material = None
 
     def place(self, material: Material) -> Chapter:
-        """Note that the work may begin, and return its chapter. Raises CallsHalted if the author has written it."""
+        """Mark the work as `placed` and return the chapter to write.
+
+        Raises CallsHalted if there is nothing to write, since the author has deleted the chapter or written it.
+        """
         self.placed, self.material = True, material
         number = self.run.current_chapter
         chapter = next((c for c in material.chapters if c.chapter_number == number), None)
@@ -214,8 +217,9 @@ FORESEEN = (*SPENT, PhaseFailed, InvalidInput, Conflict)
 class PhaseResult:
     """The result of a phase. `save` writes it in the transaction that ends the phase; None: nothing to write.
 
-    `chapters`: the number of chapters of a drafted outline. `remark`: tells the owner what was left out.
-    `remark_without`: the remark if the allowance is spent and `save` is left out.
+    `chapters`: the number of chapters of a drafted outline. `remark`: a sentence for the owner, such as which step
+    was skipped, or how many findings the editor's reading had; empty if there is nothing to say.
+    `remark_without`: the remark if `save` finds the allowance spent, so that nothing is saved; if empty, the run fails.
     """
 
     save: Save | None = None

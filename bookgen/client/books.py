@@ -101,8 +101,8 @@ class BookHandle:
     async def write(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> BookHandle:
         """Write the book from its current state to the last chapter, continuing any existing run.
 
-        `on_progress` receives the run's status at each change. `every`: the seconds between two looks at a server that
-        cannot report changes. Raises WritingEnded if the run ends before the book is complete.
+        `on_progress` receives the run's status at each change. `every`: the seconds between two polls of a server
+        without long polling. Raises WritingEnded if the run ends before the book is complete.
         """
         await self.outline()
         if self.status != "completed":

@@ -198,7 +198,7 @@ class Calls:
     async def progress(self, book_id: int, every: float = POLL_SECONDS) -> AsyncIterator[JSON]:
         """The run's status now and after each change, until it is neither running nor paused.
 
-        A server without long polling is polled every few seconds.
+        A server without long polling is polled once in `every` seconds.
         """
         path, tag, waits = f"/books/{book_id}/generation-status/", "", True
         patience = min(max(1, round(every)), MAX_PREFERENCE_SECONDS)

@@ -1,4 +1,7 @@
-"""The client's errors: a class for each code that a caller may act on, whatever the form of the error body."""
+"""The client's errors, one class for each error code that a caller may handle.
+
+The class is the same if an older server or a proxy sends the error in another form.
+"""
 
 from __future__ import annotations
 

@@ -116,7 +116,10 @@ async def _create(args: Namespace, database: Database) -> None:
 
 
 async def _hashed(password: str, *own: str) -> str:
-    """The hash of a password. Raises InvalidInput if its length is wrong or it is easy to guess, as `own` names are."""
+    """The hash of a password.
+
+    Raises InvalidInput if the password is too short, too long or easy to guess, as one that is like an `own` name is.
+    """
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         raise InvalidInput(f"A password must have {MIN_LENGTH} to {MAX_LENGTH} characters.")
     require_strong("password", password, *own)

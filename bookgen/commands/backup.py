@@ -77,8 +77,8 @@ async def run(options: Namespace) -> int:
 class Made:
     """A written backup.
 
-    `left_out`: tables that are not bookgen's. `why_no_export`: why the drill can compare no file of a book; empty if it
-    can. `missing`: a sentence for each picture that is not in the backup.
+    `left_out`: tables that are not bookgen's. `why_no_export`: why the trial restore has no export to compare; empty if
+    it has one. `missing`: a sentence for each picture that is not in the backup.
     """
 
     made_at: datetime

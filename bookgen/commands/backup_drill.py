@@ -1,4 +1,8 @@
-"""The drill of a backup: restore it into a temporary PostgreSQL cluster, compare, migrate it, and export a book."""
+"""The drill of a backup, its trial restore.
+
+It restores the backup into a temporary PostgreSQL cluster, compares all rows, applies new migrations, exports a book,
+and compares its file with the one that was exported when the backup was made.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,7 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class DrillReport:
-    """The drill's result. `export`: the id of the book whose file equals the original; None if no file was."""
+    """The drill's result. `export`: the id of the book whose file equals the original; None if none was compared."""
 
     seconds: float
     tables: int

@@ -29,9 +29,9 @@ FILES = ("*.key*", "*.pem*", "outbox/*.eml")
 
 
 def files_of(settings: Config) -> dict[str, bytes | None]:
-    """The paths of the files to back up, relative to the data folder, each with None.
+    """The files to back up: for each path, relative to the data folder, None, since its content is read from the file.
 
-    A secret key from the settings has no file: its value in the result is its content.
+    A secret key from the settings has no file, so the result has its content instead of None.
     """
     found: dict[str, bytes | None] = {
         str(PurePosixPath(path.relative_to(settings.data_dir))): None
@@ -146,7 +146,7 @@ async def _restore_file(frames: FrameReader, path: Path | None) -> None:
 
 
 def _safe(name: str) -> str:
-    """`name`, a relative path. Raises StartupError if it leads outside the folder."""
+    """Return `name`, the path of a file in a backup. Raises StartupError if it leads outside the folder."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         raise StartupError(f"The backup has a file with the unsafe name {name!r}.")

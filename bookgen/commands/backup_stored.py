@@ -82,7 +82,7 @@ class StoredTarget:
         self._names: dict[int, str] = {}
 
     async def take(self, file_id: int, content: bytes) -> None:
-        """Store one file. Without a `place`, its row changes now, otherwise with `settle`."""
+        """Store one file. With a `place`, `settle` updates its row later; without one, the row gets the content now."""
         if self._place is None:
             await stored_files.into_row(self._connection, file_id, content)
             return

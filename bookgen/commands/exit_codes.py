@@ -14,5 +14,5 @@ OF_INPUT = (
 
 
 def exit_code(error: Exception) -> int:
-    """The exit code for an error: WRONG if the input or the settings must change."""
+    """The exit code for an error: WRONG if the input or the settings must change, otherwise FAILED."""
     return WRONG if isinstance(error, OF_INPUT) else FAILED

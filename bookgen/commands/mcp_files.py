@@ -18,7 +18,11 @@ class ExportFolder:
         self._root = root.resolve()
 
     def save(self, folder: str, name: str, body: bytes, *, overwrite: bool) -> Path:
-        """Write a file into `folder`, a path relative to the root or an absolute path below it. Raises ToolError."""
+        """Write a file into `folder`, a path relative to the root or an absolute path below it.
+
+        Raises ToolError if the path leads elsewhere or contains a link, if the file exists and `overwrite` is false, or
+        if it cannot be written.
+        """
         target = self._target(folder)
         try:
             target.mkdir(parents=True, exist_ok=True)

@@ -37,7 +37,7 @@ NAMES = {
 
 
 def explained(tool: Callable[P, Awaitable[Any]]) -> Callable[P, Awaitable[Any]]:
-    """The tool, with error messages that say what to do next."""
+    """Wrap `tool` so that its error messages say what to do next."""
 
     @wraps(tool)
     async def call(*args: P.args, **kwargs: P.kwargs) -> Any:

@@ -21,7 +21,7 @@ def explained(model: str, message: str, *, address: str = "", detail: str = "", 
 
 @contextlib.asynccontextmanager
 async def told(log: Path | None, say: Callable[[str], None]) -> AsyncIterator[None]:
-    """A context in which each problem is printed once, soon after it is logged. Without a log, nothing is printed."""
+    """A context in which `say` gets each model failure once, soon after it is logged. Without a `log`, it gets none."""
     if log is None:
         yield
         return

@@ -24,7 +24,10 @@ def add_option(parser: ArgumentParser) -> None:
 
 
 async def given(options: Namespace, settings: Config, *, new: bool) -> str:
-    """The passphrase. A `new` one must be long enough, and a prompt asks for it twice. Raises InvalidInput."""
+    """The passphrase. A `new` one must be long enough, and a prompt asks for it twice.
+
+    Raises InvalidInput if it is too short, was typed differently the second time, or cannot be read.
+    """
     if options.passphrase_file:
         passphrase = _of_file(options.passphrase_file)
     elif settings.backup_passphrase:

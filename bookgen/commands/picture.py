@@ -12,7 +12,7 @@ LINES = 24  # maximum height
 
 
 def show(console: Console, path: Path) -> bool:
-    """Show the picture. Returns whether the terminal supports it, which takes a fraction of a second to find out."""
+    """Show the picture if the terminal can. Returns whether it can; asking it takes a fraction of a second."""
     if not (console.is_terminal and sys.stdin.isatty() and os.get_terminal_size(sys.stdin.fileno()).columns):
         return False
     from textual_image.renderable import Image, SixelImage, TGPImage  # asks the terminal

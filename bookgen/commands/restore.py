@@ -83,7 +83,10 @@ async def _restore(path: Path, secret: str, settings: Config, connection: asyncp
 
 
 async def _undo_killed(settings: Config, places: Places) -> None:
-    """Remove the files of restores that were killed. The database must be empty, so that it refers to none of them."""
+    """Remove the files of restores that were killed.
+
+    Call this only while the database is empty: then no row refers to any of these files.
+    """
     for left in left_behind(settings.data_dir, PREFIX):
         await undo(left / JOURNAL, places)
         shutil.rmtree(left, ignore_errors=True)

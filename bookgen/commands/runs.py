@@ -164,7 +164,10 @@ async def _steer_one(transactions: Transactions, database: Database, name: str, 
 
 
 async def _found(database: Database, text: str) -> ListedRun:
-    """The run whose id begins with this text. Raises NotFound, or InvalidInput if several do or it cannot be an id."""
+    """The run whose id begins with this text.
+
+    Raises NotFound if there is none, and InvalidInput if there are several or the text is too short or not an id.
+    """
     beginning = text.strip().lower()
     if len(beginning) < MIN_ID_CHARACTERS or re.fullmatch(r"[0-9a-f-]+", beginning) is None:
         raise InvalidInput(f"{text!r} is not a run id. List run ids with: bookgen runs list")

@@ -1,4 +1,4 @@
-"""Temporary folders of commands in the data folder. Each is locked until its process ends, even by a kill."""
+"""Temporary folders of commands in the data folder. Each stays locked as long as its process lives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bookgen.errors import StartupError
 
 
 def left_behind(data_dir: Path, prefix: str) -> Iterator[Path]:
-    """The folders that killed processes have left. Each is locked while the caller handles it."""
+    """The folders that killed processes have left: those without a lock. Each is locked while it is handled."""
     for left in data_dir.glob(f"{prefix}*"):
         with contextlib.suppress(OSError), _locked(left):
             yield left

@@ -78,7 +78,9 @@ def _url(text: str) -> str:
 
 @contextlib.asynccontextmanager
 async def reached(options: argparse.Namespace, *, create: bool = True) -> AsyncIterator[ServerAccount]:
-    """The server given by the options, or a server that is started now and stopped at the end. Raises StartupError.
+    """The server given by the options, or a server that is started now and stopped at the end.
+
+    Raises StartupError if the options do not fit together or the server does not start.
 
     Without `create`, this raises NoDatabase instead of starting a server that would create an embedded database.
     """

@@ -17,7 +17,10 @@ log = structlog.get_logger(__name__)
 
 
 def explained(error: Exception) -> BookgenError:
-    """The error as one line. Unknown errors are logged with a traceback; with `BOOKGEN_LOG_LEVEL=debug`, all are."""
+    """A BookgenError with a message of one line for `error`.
+
+    Unknown errors are also logged with a traceback, and with `BOOKGEN_LOG_LEVEL=debug`, all errors are.
+    """
     known = _sentence(error)
     if known is None or os.environ.get("BOOKGEN_LOG_LEVEL") == "debug":
         log.critical(

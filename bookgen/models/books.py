@@ -81,8 +81,8 @@ class Book:
 
     `age_range`, `theme` and `characters` (with name and description) are for children's books. `character_sheet_key` is
     the media key of the hero's picture, the reference for all other pictures. `bible` is the story bible: characters,
-    places and style, from which chapters are written. `authored_bible` has its entries that the author wrote,
-    `bible_changes` the author's changes to its entries (`facts.corrections`).
+    places and style, from which chapters are written. `authored_bible`: the entries of `bible` that the author wrote.
+    `bible_changes`: the author's changes to entries of `bible` (`facts.corrections`).
     `export_settings` has the settings of exports that the author has chosen (`render.settings`).
     """
 

@@ -133,7 +133,10 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What rewriting a chapter or passage costs: AI edits, and for a book that was not paid for, its words."""
+    """What rewriting a chapter or passage costs: AI edits.
+
+    `unpaid_words`: the words to rewrite if the book was not paid for, which are limited per period; otherwise 0.
+    """
 
     edits: int
     unpaid_words: int

@@ -10,7 +10,7 @@ from typing import Any
 
 
 class ReportKind(StrEnum):
-    """What a report comes from."""
+    """How a report was made."""
 
     PROOFREADING = "proofreading"
     REVIEW = "review"  # an editor's reading of the whole book at once

@@ -68,7 +68,7 @@ class Run:
 
     `done` of `total` chapters are finished; the run itself wrote `written` of them.
     `call_started_at` is set while a chapter is being written or another phase works, even if the run was paused since.
-    `remark` tells the owner what was left out of a production, a run that makes the whole book.
+    `remark`: a sentence for the owner of a production (a run that makes the whole book), such as which step it skipped.
     `draft_words`: the words of the stored parts of `current_chapter` while it is unfinished.
     `writer`: the model that writes the run; None before its first call.
     `salt`: the salt (`StepScope`) of an earlier run whose stored parts this run uses; None if it uses none.

@@ -20,7 +20,10 @@ class FactKind(StrEnum):
 
 
 class FactEvent(StrEnum):
-    """What happens to a fact's subject, for rules that compare facts. Comments name the subject; then the value."""
+    """What happens to a fact's subject, for rules that compare facts.
+
+    A comment such as "a person; the date" says what the subject is, then what the value is.
+    """
 
     BORN = "born"  # a person; the date
     DIES = "dies"
