@@ -66,7 +66,7 @@ KEEP = """
 
 
 async def keep(db: DB, keyed: KeyedRequest, status: int, answer: bytes | None, book_id: int | None) -> None:
-    """Store the answer. If it is too large (`answer` is None), a repeated request reads the book `book_id` instead."""
+    """Store the answer. If it is too large, pass None as `answer`: a repeated request then gets the book `book_id`."""
     await db.execute(KEEP, keyed.account_id, keyed.key, keyed.request, keyed.owner, status, answer, book_id)
 
 

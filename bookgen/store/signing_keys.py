@@ -15,7 +15,7 @@ from bookgen.store.rows import mapper
 class SealedKey:
     """An encrypted key. `signs`: the key may sign new tokens, because every process knows it by now.
 
-    `alone`: tokens signed with earlier keys have all expired.
+    `alone`: all tokens signed with earlier keys have expired, so the earlier keys are no longer needed.
     """
 
     sealed: bytes
