@@ -96,7 +96,7 @@ FORGET_STEPS = "DELETE FROM step WHERE run_id = $1 AND NOT EXISTS (SELECT FROM b
 
 
 async def forget_steps(db: DB, claimed: ClaimedBlurb) -> None:
-    """Delete the stored reply of a finished draft."""
+    """Delete the model's reply that was stored for the draft, once the draft is finished."""
     await db.execute(FORGET_STEPS, claimed.task)
 
 

@@ -52,7 +52,7 @@ FIND = "SELECT request, status, answer, book_id FROM idempotency_key WHERE accou
 
 
 async def claim(db: DB, keyed: KeyedRequest) -> KeyedAnswer | None:
-    """Take the key for this request. Returns None, or what is stored under the key if another request has taken it."""
+    """Take the key for this request. Returns None, or what is stored if another request has the key."""
     while not await db.fetchval(CLAIM, keyed.account_id, keyed.key, keyed.request, keyed.owner):
         if row := await db.fetchrow(FIND, keyed.account_id, keyed.key):
             return _answer_of(row)

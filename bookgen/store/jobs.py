@@ -91,7 +91,7 @@ END = """
 
 
 async def end(db: DB, book_id: int, owner: UUID) -> bool:
-    """End the book's job if the process `owner` still has it. Returns whether it did."""
+    """End the book's job if the process `owner` still has it. Returns whether the job was ended."""
     return await db.fetchval(END, book_id, owner) is not None
 
 

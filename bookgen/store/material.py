@@ -60,7 +60,7 @@ async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int,
 
 @dataclass(frozen=True, slots=True)
 class PlannedChapter:
-    """A chapter of an outline. `plan`: its scenes. `seen`: if the outline is a rework, the chapter that the model saw."""
+    """A chapter of an outline. `plan`: its scenes. `seen`: for a reworked outline, the chapter that the model saw."""
 
     number: int
     title: str

@@ -65,7 +65,7 @@ SET_WRITER = "UPDATE process SET writer = $2 WHERE boot_id = $1"
 
 
 async def set_writer(db: DB, boot_id: UUID, writer: str) -> None:
-    """Set the process's model if its model server named it only after registration."""
+    """Set the process's model, which its model server may name only after the process was registered."""
     await db.execute(SET_WRITER, boot_id, writer)
 
 

@@ -215,7 +215,7 @@ LOCK_OWNED = f"SELECT done FROM report WHERE {OWNED} FOR UPDATE"
 
 
 async def lock_owned(connection: Connection, report: ClaimedReport, owner: UUID) -> int | None:
-    """Lock the book, then the report. Returns how many chapters are read, or None if `owner` has lost the report."""
+    """Lock the book, then the report. Returns how many chapters are finished, None if `owner` has lost it."""
     await books.keep(connection, report.book_id)
     done: int | None = await connection.fetchval(LOCK_OWNED, report.id, owner, report.epoch)
     return done

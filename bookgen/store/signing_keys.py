@@ -28,7 +28,7 @@ FINGERPRINT = "SELECT fingerprint FROM server_secret"
 
 
 async def claim(db: DB, fingerprint: str) -> str:
-    """The fingerprint of the secret to which this database is bound. If there is none yet, binds it to this one."""
+    """Bind the database to the secret with this fingerprint if it has none. Returns its secret's fingerprint."""
     await db.execute(CLAIM, fingerprint)
     return str(await db.fetchval(FINGERPRINT))
 
