@@ -237,7 +237,7 @@ END_TOKENS = """
 
 
 async def end_tokens(db: DB, account_id: int, now: datetime) -> None:
-    """Invalidate all tokens issued until now. "Now" is the later of the database's clock and `now`."""
+    """Invalidate all tokens issued until now, by the database's clock or by `now`, whichever is later."""
     await db.execute(END_TOKENS, account_id, now)
 
 

@@ -58,9 +58,10 @@ OWNED = f"""
 async def owned(
     db: DB, account_id: int, period_start: datetime, period_end: datetime, now: datetime
 ) -> list[OwnedAddon]:
-    """The account's add-ons. A monthly purchase of an add-on comes before the single uses bought of it.
+    """The account's add-ons. If it has an add-on monthly and by single uses, the monthly entry comes first.
 
-    Each has the number of uses that are taken as of `now`, and the number of uses made in the period.
+    Each has the number of uses that are spent, held by a run or kept for a book at `now`, and the number of uses made
+    in the period.
     """
     return [_owned(row) for row in await db.fetch(OWNED, account_id, period_start, period_end, now)]
 
@@ -123,7 +124,7 @@ FORGET_KEPT_USES = """
 
 
 async def take_over_use(connection: DB, run_id: UUID, account_id: int, slug: str, book_id: int, now: datetime) -> bool:
-    """Give the run the add-on use that an earlier run of the book left. Returns whether the run has a use now."""
+    """Give the run the add-on use that an earlier run of the book left unspent. Returns whether the run now has one."""
     await connection.execute(FORGET_KEPT_USES, account_id, now)
     return bool(await connection.fetchval(TAKE_OVER_USE, run_id, account_id, slug, book_id, now))
 

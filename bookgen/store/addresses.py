@@ -51,7 +51,10 @@ PROVE_PENDING = "UPDATE account SET pending_proven = true WHERE id = $1 RETURNIN
 
 
 async def prove_pending(connection: Connection, account_id: int) -> bool:
-    """Record that the pending address belongs to the user. Returns whether the change to that address is approved."""
+    """Record that the pending address belongs to the user. Returns whether the change to it is approved too.
+
+    The address can be changed once both are recorded, this proof and the approval.
+    """
     return bool(await connection.fetchval(PROVE_PENDING, account_id))
 
 
@@ -59,7 +62,7 @@ APPROVE_PENDING = "UPDATE account SET pending_approved = true WHERE id = $1 RETU
 
 
 async def approve_pending(connection: Connection, account_id: int) -> bool:
-    """Record that the change of address is approved. Returns whether the pending address is proven to be the user's."""
+    """Record that the change of address is approved. Returns whether the pending address is proven too."""
     return bool(await connection.fetchval(APPROVE_PENDING, account_id))
 
 

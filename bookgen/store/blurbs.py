@@ -57,8 +57,9 @@ CLAIM = """
 async def claim(db: DB, owner: UUID, in_flight: list[int], *, sample: bool) -> ClaimedBlurb | None:
     """Claim the next blurb that has to be drafted now and that no living process works on. None if there is none.
 
-    `owner` is this process, `in_flight` the ids of the books whose blurbs it is drafting. If the database records
-    another claim of this process, that draft can be claimed again. `sample`: only take books that no model has written.
+    `owner` is this process, `in_flight` the ids of the books whose blurbs it is drafting. A draft that it has claimed
+    but that is not `in_flight` can be claimed again, because the reply to the first claim was lost.
+    `sample`: only take books that no model has written.
     """
     row = await db.fetchrow(CLAIM, owner, in_flight, sample)
     return row and _claimed(row)
@@ -95,7 +96,7 @@ FORGET_STEPS = "DELETE FROM step WHERE run_id = $1 AND NOT EXISTS (SELECT FROM b
 
 
 async def forget_steps(db: DB, claimed: ClaimedBlurb) -> None:
-    """Delete the stored reply of a finished draft."""
+    """Delete the model's reply that was stored for the draft, once the draft is finished."""
     await db.execute(FORGET_STEPS, claimed.task)
 
 

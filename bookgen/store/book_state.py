@@ -109,7 +109,7 @@ async def lock(
 
     None if the book is not the account's. A paused run that is still finishing a model call keeps the account's slot
     for at most `call_seconds`. `every_run`: also lock the book's older runs. A deletion of the book needs this, because
-    it deletes those runs too, and a late reply may just be stored for one of them.
+    it deletes those runs too, while another transaction may be storing a late reply for one of them.
     """
     await slots.lock(connection, account_id)
     if not await connection.fetchval(LOCK, account_id, book_id, None if every_run else 1):

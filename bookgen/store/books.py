@@ -50,7 +50,7 @@ CREATE = f"""
 
 
 async def create(db: DB, account_id: int, new: Mapping[str, Any]) -> Book:
-    """Store a draft. `new` holds all author fields; those with a default may be missing."""
+    """Store a new book as a draft. `new` holds the fields that an author sets; those with a default may be missing."""
     return book_of(await db.fetchrow(CREATE, account_id, *itemgetter(*AUTHOR_FIELDS)({**DEFAULTS, **new})))
 
 
@@ -204,7 +204,7 @@ CHANGE_BIBLE = f"""
 
 
 async def change_bible(db: DB, account_id: int, book_id: int, changes: Mapping[str, Any]) -> Book | None:
-    """Write the author's entries of the story bible. Returns the book; None if the account has no such book."""
+    """Set fields of the story bible; null removes one. Returns the book, or None if the account has no such book."""
     row = await db.fetchrow(CHANGE_BIBLE, account_id, book_id, dict(changes))
     return row and book_of(row)
 
@@ -213,7 +213,7 @@ KEEP_BIBLE_CHANGES = "UPDATE book SET bible_changes = $2 WHERE id = $1"
 
 
 async def keep_bible_changes(db: DB, book_id: int, changes: Sequence[Mapping[str, str]]) -> None:
-    """Store what the author has changed in the story bible. The caller has checked the book's owner."""
+    """Store the list of the author's changes to the story bible. The caller has checked the book's owner."""
     await db.execute(KEEP_BIBLE_CHANGES, book_id, [dict(change) for change in changes])
 
 

@@ -100,7 +100,7 @@ ADD_FINDINGS = "UPDATE chapter SET quality = quality || $2 WHERE id = $1"
 
 
 async def add_findings(db: DB, chapter_id: int, findings: Sequence[Mapping[str, object]]) -> None:
-    """Add findings to the quality notes of a chapter that the transaction holds locked."""
+    """Add `findings` to the chapter's quality notes. The caller's transaction has locked the chapter."""
     if findings:
         await db.execute(ADD_FINDINGS, chapter_id, list(findings))
 
@@ -174,7 +174,7 @@ async def find(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
 def _lock(columns: str) -> str:
     """SQL that locks a chapter of the account and reads these columns.
 
-    It locks the book before the chapter: the join needs the subquery's row, which is locked as it is read.
+    The book is locked before the chapter, because the join has to run the subquery first, and that locks the book.
     """
     return f"""
     SELECT {columns}
@@ -206,8 +206,8 @@ LOCK_ITS_BOOK = """
 async def lock_its_book(connection: DB, account_id: int, chapter_id: int) -> None:
     """Lock the chapter's book until the transaction ends. Call it before `save`.
 
-    Otherwise, `save` would wait for the book's lock within the statement that changes the book. That statement could
-    see an older version of the row, and two of them could deadlock. A statement after this one sees the current row.
+    Otherwise, the statement of `save` would begin and then wait for the book. It could use an outdated row, and two
+    such statements could deadlock. If the book is locked first, `save` sees the current row.
     """
     await connection.execute(LOCK_ITS_BOOK, account_id, chapter_id)
 
@@ -245,7 +245,7 @@ CHANGES_STILL_IN = """(
 
 
 def settled_status(book: str, lacks_text: str, chapter_id: str) -> str:
-    """SQL for the new status of a book, outside a run, after a chapter has lost or got its text.
+    """SQL for the new status of a book after a chapter has lost or got its text other than by a run.
 
     `lacks_text` is the SQL condition that the chapter has no text now. Only `outline` and `completed` change.
     """

@@ -1,4 +1,6 @@
-"""Chapters of a run: each is announced before it is written, and committed with a checkpoint of the run.
+"""Chapters of a run: each is announced, then written, then committed with a checkpoint of the run.
+
+To announce a chapter is to record that the run is about to write it.
 
 `begin` and `commit` run in a transaction of the caller. They lock the row of the run first, so whatever the later
 statements read and write belongs to the run as it is until the transaction ends.
@@ -34,9 +36,9 @@ class ChapterStart:
 class FinishedChapter:
     """A chapter's text on its way into the database.
 
-    The run accepts it only if its own `epoch` and `call_no` are still these. `seen` is the chapter's
-    content version when its writing began. `step` is the last model call if it is not stored yet. `original` is the
-    model's own text if the quality gate changed it. `writer` is the model that wrote the content.
+    It is stored only while the run has the same `epoch` and `call_no`. `seen` is the chapter's content version when its
+    writing began. `step` is the last model call if it is not stored yet. `original` is the model's own text if the
+    quality gate changed it. `writer` is the model that wrote the content.
     """
 
     run_id: UUID
@@ -173,7 +175,7 @@ ADVANCE = """
 async def commit(connection: asyncpg.Connection, chapter: FinishedChapter) -> Checkpoint | None:
     """Store a finished chapter with its last model call, count it, and announce the next one if the run goes on.
 
-    None if the run no longer accepts the chapter: it has ended, or another process or call has it.
+    None if the run has ended, another process has taken it over, or the run has begun another call since.
     """
     run = await _lock_run(connection, chapter.run_id)
     if run is None or not _accepts(run, chapter):
@@ -231,7 +233,7 @@ async def _keep(connection: asyncpg.Connection, run: Run, chapter: FinishedChapt
 async def _keep_original(connection: asyncpg.Connection, chapter: FinishedChapter) -> list[dict[str, Any]]:
     """Keep the model's own text as a revision if the quality gate changed it.
 
-    Returns the chapter's quality notes. Those about changes have the revision's id.
+    Returns the chapter's quality notes, with the revision's id added to each note about a change.
     """
     if chapter.original is None:
         return chapter.quality

@@ -73,7 +73,7 @@ SELECT = "UPDATE cover SET is_selected = true WHERE book_id = $1 AND id = $2 RET
 
 
 async def select(connection: DB, book_id: int, cover_id: int) -> bool:
-    """Select this cover of the book. Returns whether the book has it. The caller's transaction has locked the book."""
+    """Select this cover. Returns False if the book has no such cover. The caller's transaction has locked the book."""
     await connection.execute(UNSELECT, book_id)
     return bool(await connection.fetchval(SELECT, book_id, cover_id))
 

@@ -128,10 +128,10 @@ SET_REFUND_DUE = """
 
 
 async def set_refund_due(connection: DB, checkout_id: int, credits: int) -> list[tuple[int, int]]:
-    """Set how many credits of a purchase are refunded.
+    """Set how many credits of a purchase have been refunded, and so have to be taken back.
 
-    If credits were taken back for a refund that is no longer due, they return to the purchase's lot. Returns a list of
-    one pair then: the lot's id and the number of these credits. Otherwise the list is empty.
+    If more credits than that were taken back already, the difference returns to the purchase's lot. The result is then
+    a list of one pair: the lot's id and the number of credits returned. Otherwise the list is empty.
     """
     rows = await connection.fetch(SET_REFUND_DUE, checkout_id, credits)
     return [(row["id"], row["returned"]) for row in rows if row["returned"]]

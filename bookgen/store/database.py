@@ -108,8 +108,8 @@ class Loan:
 class Pool(asyncpg.Pool):  # type: ignore[misc]
     """A pool that serves callers in the order in which they asked, or raises Unavailable.
 
-    A caller waits at most QUEUE_SECONDS as long as connections are being returned. If none is returned for `patience`
-    seconds, the database may be unresponsive and the caller gets the error then.
+    A caller gets the error after QUEUE_SECONDS, or earlier if no connection is returned to the pool for `patience`
+    seconds, because the database may then be unresponsive.
     """
 
     __slots__ = ("_lent", "_moved_at", "_patience", "_queued", "_turns")
@@ -235,7 +235,7 @@ async def open_pool(
 
 
 async def connect_unbounded(dsn: str) -> Connection:
-    """A connection outside the pools, for work that takes longer than their time limits. `dsn` bypasses any pooler."""
+    """A connection outside the pools, for work that exceeds their time limits. `dsn` must bypass any pooler."""
     unbounded = dict.fromkeys(BOUNDS.keys() - {"plan_cache_mode"}, "0")
     with passing_as_unavailable():
         connection: Connection = await connect(
@@ -314,7 +314,7 @@ ROOM = """
 
 
 async def room(connection: asyncpg.Connection) -> int:
-    """How many connections the server allows our role to this database, for all processes together."""
+    """How many connections our role may have to this database by the server's limits, counting all processes."""
     return int(await connection.fetchval(ROOM))
 
 

@@ -77,7 +77,7 @@ REPLACE = f"""
 
 
 async def replace(connection: Connection, chapter_id: int, content_hash: str, noted: Sequence[Fact]) -> None:
-    """Replace the chapter's facts by those that a model has `noted` in its current text, which the caller has saved.
+    """Replace the chapter's facts with those that a model has `noted` in its current text, already saved.
 
     What the author has decided about a former fact stays if the fact is noted again or its passage is still there.
     """

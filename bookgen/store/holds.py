@@ -80,7 +80,7 @@ KEEP = "UPDATE hold SET run_id = NULL, kept_until = $2 WHERE id = $1"
 
 
 async def keep(connection: DB, hold_id: int, until: datetime) -> None:
-    """Keep the hold for its book, without a run, until this time."""
+    """Detach the hold from its run, and keep it for another run of its book until this time."""
     await connection.execute(KEEP, hold_id, until)
 
 
@@ -88,7 +88,7 @@ LEAVE_BOOK = "UPDATE hold SET book_id = NULL WHERE id = $1"
 
 
 async def leave_book(connection: DB, hold_id: int) -> None:
-    """Detach a kept hold from its book. The hold still counts until the period ends, but pays for nothing."""
+    """Detach a kept hold from its book. It pays for no run any more, but counts as used until its period ends."""
     await connection.execute(LEAVE_BOOK, hold_id)
 
 

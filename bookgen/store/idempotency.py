@@ -52,7 +52,7 @@ FIND = "SELECT request, status, answer, book_id FROM idempotency_key WHERE accou
 
 
 async def claim(db: DB, keyed: KeyedRequest) -> KeyedAnswer | None:
-    """Take the key for this request. Returns None, or what is stored under the key if another request has taken it."""
+    """Take the key for this request. Returns None, or what is stored if another request has the key."""
     while not await db.fetchval(CLAIM, keyed.account_id, keyed.key, keyed.request, keyed.owner):
         if row := await db.fetchrow(FIND, keyed.account_id, keyed.key):
             return _answer_of(row)
@@ -66,7 +66,7 @@ KEEP = """
 
 
 async def keep(db: DB, keyed: KeyedRequest, status: int, answer: bytes | None, book_id: int | None) -> None:
-    """Store the answer. If it is too large (`answer` is None), a repeated request reads the book `book_id` instead."""
+    """Store the answer. If it is too large, pass None as `answer`: a repeated request then gets the book `book_id`."""
     await db.execute(KEEP, keyed.account_id, keyed.key, keyed.request, keyed.owner, status, answer, book_id)
 
 

@@ -19,7 +19,7 @@ TAKE = """
 
 
 async def take(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str, takes: Rewrite | None) -> None:
-    """Record that the book's job has started. The caller has checked that no living process has one on this book.
+    """Record that the book's job has started. The caller has checked that no living process has a job on this book.
 
     `takes`: what rewriting a chapter or passage costs once the new text is saved. None for other jobs.
     """
@@ -43,7 +43,8 @@ EDITS_IN_FLIGHT = f"""
 async def edits_in_flight(db: DB, account_id: int, free_outlines: int) -> Rewrite:
     """The AI edits reserved by work in progress on the account's books.
 
-    An outline counts if its book has already had `free_outlines` outlines. See `outlines.beyond_free` for the others.
+    An outline is counted here if its book has already had `free_outlines` outlines. `billing.outlines.beyond_free` says
+    how many of the other outlines count too.
     """
     row = await db.fetchrow(EDITS_IN_FLIGHT, account_id, free_outlines)
     return Rewrite(int(row["edits"]), int(row["unpaid_words"]))
@@ -90,7 +91,7 @@ END = """
 
 
 async def end(db: DB, book_id: int, owner: UUID) -> bool:
-    """End the book's job if the process `owner` still has it. Returns whether it did."""
+    """End the book's job if the process `owner` still has it. Returns whether the job was ended."""
     return await db.fetchval(END, book_id, owner) is not None
 
 
@@ -110,5 +111,5 @@ CALL_OFF = "DELETE FROM book_job WHERE book_id = $1"
 
 
 async def call_off(connection: asyncpg.Connection, book_id: int) -> None:
-    """Cancel the book's job. If its process is alive after all, its result will be ignored."""
+    """Cancel the book's job. If the process that works on it is alive after all, the job's result will be ignored."""
     await connection.execute(CALL_OFF, book_id)

@@ -22,7 +22,7 @@ ACCOUNT = "DELETE FROM account WHERE id = $1"
 
 
 async def delete(connection: Connection, account_id: int) -> None:
-    """Delete the account with its books, money, history and queued letters, in one transaction.
+    """Delete the account with its books, money, history and queued e-mails, in one transaction.
 
     The cost of its model calls stays in the server's ledger, without the account.
     """

@@ -1,4 +1,4 @@
-"""The queue of outgoing letters, shared by all processes."""
+"""The queue of outgoing e-mails, shared by all processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bookgen.store.database import DB
 
 @dataclass(frozen=True, slots=True)
 class DueMail:
-    """A letter to be sent now. If `account_id` is None, its link is for the account that has the address, if any."""
+    """An e-mail to be sent now. If `account_id` is None, its link is for the account that has the address, if any."""
 
     id: int
     purpose: LinkPurpose | Notice
@@ -30,11 +30,11 @@ ENQUEUE = "INSERT INTO mail (purpose, email, account_id, details) VALUES ($1, $2
 async def enqueue(
     db: DB, purpose: LinkPurpose | Notice, email: str, account_id: int | None = None, **details: str
 ) -> None:
-    """Queue a letter, which is sent once the caller's transaction commits. `details` fill in its text."""
+    """Queue an e-mail, which is sent once the caller's transaction commits. `details` fill in its text."""
     await db.execute(ENQUEUE, purpose, email, account_id, details)
 
 
-# A claim is a lease: if the process dies while sending, another process takes the letter over.
+# A claim is a lease: if the process dies while sending, another process takes the e-mail over.
 CLAIM = """
     UPDATE mail
        SET attempts = attempts + 1, due_at = now() + $2::interval
@@ -44,7 +44,7 @@ CLAIM = """
 
 
 async def claim(db: DB, limit: int, lease: timedelta) -> list[DueMail]:
-    """Claim up to `limit` due letters for the time of the lease."""
+    """Claim up to `limit` due e-mails. If one is not sent within `lease`, it can be claimed again."""
     rows = await db.fetch(CLAIM, limit, lease)
     return [DueMail(**{**row, "purpose": _purpose(row["purpose"])}) for row in rows]
 

@@ -1,4 +1,7 @@
-"""The input that a book's actor reads before it writes, and the results of model work outside a run."""
+"""The input of model work on a book (chapters and their digests), and the results of model work outside a run.
+
+A digest is what later chapters must know about a chapter: a summary, facts and plot threads.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,7 @@ async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int,
 
 @dataclass(frozen=True, slots=True)
 class PlannedChapter:
-    """A chapter of an outline. `seen`: in a rework, the chapter that the model saw. `plan`: its scenes."""
+    """A chapter of an outline. `plan`: its scenes. `seen`: for a reworked outline, the chapter that the model saw."""
 
     number: int
     title: str
@@ -115,7 +118,7 @@ REWORK = """
 
 
 async def rework(connection: asyncpg.Connection, book_id: int, plans: Sequence[PlannedChapter]) -> None:
-    """Give chapters new plans. Their texts become revisions. Edits since the model saw a chapter stay."""
+    """Give chapters new plans. Their texts become revisions. What was edited since the model saw a chapter stays."""
     seen = [
         [plan.seen and plan.seen.title for plan in plans],
         [plan.seen and plan.seen.summary for plan in plans],
@@ -136,7 +139,7 @@ FORGET_SHEET = "DELETE FROM media WHERE key = (SELECT character_sheet_key FROM b
 async def replace_outline(
     connection: asyncpg.Connection, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
 ) -> None:
-    """Replace the book's chapters by the outline. A chapter number that stays keeps its row and its revisions."""
+    """Replace the book's chapters with the outline's. A chapter whose number stays keeps its row and revisions."""
     await connection.execute(DROP_CHAPTERS_BEYOND, book_id, len(plans))
     await connection.execute(FORGET_SHEET, book_id)
     await rework(connection, book_id, plans)
@@ -252,7 +255,7 @@ SAVE_DIGEST = """
 
 
 async def save_digest(connection: asyncpg.Connection, chapter_id: int, digest: Digest) -> None:
-    """Store the digest of the chapter's text, with its facts if it was just made. Call it in a transaction."""
+    """Store the digest of the chapter's text, and its facts if a model just noted them. Call it in a transaction."""
     await connection.execute(SAVE_DIGEST, chapter_id, *_values(digest))
     if digest.noted is not None:
         await fact_rows.replace(connection, chapter_id, digest.content_hash, digest.noted)
@@ -269,7 +272,7 @@ KEEP_DIGEST = """
 
 
 async def keep_digests(pool: asyncpg.Pool, book_id: int, digests: Sequence[Digest]) -> None:
-    """Store digests of texts that the author has edited, and their facts, so that no model call is repeated."""
+    """Store new digests of texts that had none, such as edited ones, and their facts, so no call is repeated."""
     for digest in digests:
         async with pool.acquire() as connection, connection.transaction():
             chapter_id = await connection.fetchval(LOCK_CHAPTER, book_id, digest.chapter_number)

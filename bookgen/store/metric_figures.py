@@ -12,7 +12,7 @@ MAX_MAILS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Counts of runs, letters and processes, and ages in seconds. `mail_queued` counts up to MAX_MAILS.
+    """Counts of runs, e-mails and processes, and ages in seconds. `mail_queued` counts up to MAX_MAILS.
 
     `backup_age`: the age of the newest backup that a trial restore has verified, or None. `backup_missing`: how many
     stored pictures that backup lacks. `unowned`: running runs that no living process writes.

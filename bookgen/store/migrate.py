@@ -98,7 +98,7 @@ async def migrate(dsn: str, folder: Path) -> list[str]:
 
 
 async def lock(connection: asyncpg.Connection) -> None:
-    """Wait for other processes' migrations. The lock ends with the session.
+    """Take the migration lock. Waits while another process migrates. The lock ends with the session.
 
     It polls because a statement waiting for a lock holds a snapshot, and a concurrent index build would wait for that.
     """
@@ -139,7 +139,7 @@ HOME = """
 
 
 async def require_a_home(connection: asyncpg.Connection) -> bool:
-    """Whether the database already has our tables.
+    """Check that the database can have our tables. Returns whether it has them already.
 
     Raises StartupError if the role cannot create tables, or if the database's encoding is not UTF8.
     """
@@ -237,7 +237,7 @@ async def _run(connection: asyncpg.Connection, migration: Migration) -> None:
 
 
 async def apply_within(connection: asyncpg.Connection, migrations: Sequence[Migration]) -> None:
-    """Apply the migrations to an empty schema within the caller's transaction, so that all of them are seen or none."""
+    """Apply the migrations to an empty schema within the caller's transaction, so that all take effect or none."""
     await connection.execute(CREATE_LEDGER)
     for migration in migrations:
         await connection.execute(

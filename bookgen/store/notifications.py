@@ -42,7 +42,7 @@ async def tell_of_waiting(connection: asyncpg.Connection) -> None:
 
 
 async def tell_of_joining(pool: asyncpg.Pool) -> None:
-    """Notify all processes that this one has joined and may change any book."""
+    """Notify all processes that this one has joined and may change any book, so that they drop cached statuses."""
     await pool.execute(NOTIFY, CHANNEL, str(JOINED))
 
 

@@ -46,7 +46,7 @@ COUNTS = f"""
 async def balance(db: DB, owner: UUID) -> Balance:
     """Compare the process's runs with an even share of the running runs that it may write.
 
-    The surplus is what it has beyond the share and a quarter of the share (at least one run).
+    A process may exceed its share by a quarter, or by one run if that is more. Only what it has beyond that is surplus.
     """
     row = await db.fetchrow(COUNTS, owner)
     share = math.ceil(row["running"] / max(1, row["processes"]))
@@ -100,14 +100,14 @@ CLAIM = f"""
 async def claim(db: DB, owner: UUID, limit: int) -> list[Run]:
     """Take over running runs of dead processes that the process `owner` may write. Returns them in queue order.
 
-    Runs that `owner` already owns stay as they are, even if its lease had expired: no other process took them.
+    Runs that `owner` already owns are not returned: even if its lease had expired, no other process has taken them.
     """
     rows = await db.fetch(CLAIM, owner, limit)
     return sorted((run_of(row) for row in rows), key=lambda run: run.queue_seq)
 
 
 def _with_chapters(take: str) -> str:
-    """SQL that runs the update `take` on runs, and resets `writing` chapters of runs that are not running."""
+    """SQL that runs `take`, an update of runs. If a run is not running then, its `writing` chapter is reset."""
     return f"""
     WITH taken AS ({take} RETURNING run.book_id, run.status)
     UPDATE chapter SET status = CASE WHEN content <> '' THEN 'completed' ELSE 'pending' END

@@ -125,7 +125,7 @@ END_CHECKOUT = "UPDATE checkout SET status = $2, updated_at = now() WHERE id = $
 
 
 async def end_checkout(db: DB, checkout_id: int, *, paid: bool) -> None:
-    """Set the final status of a checkout that was settled without a session."""
+    """Set the final status of a checkout without a session at the payment processor, such as a change of plan."""
     await db.execute(END_CHECKOUT, checkout_id, "paid" if paid else "failed")
 
 

@@ -57,7 +57,7 @@ DRAIN = "UPDATE process SET draining = true WHERE boot_id = $1"
 
 
 async def drain(db: DB, boot_id: UUID) -> None:
-    """Mark the process as ending, or as having lost its lease, so that no crash is counted for its runs."""
+    """Mark the process as ending, or as having lost its lease. No crash is counted when others take over its runs."""
     await db.execute(DRAIN, boot_id)
 
 
@@ -65,7 +65,7 @@ SET_WRITER = "UPDATE process SET writer = $2 WHERE boot_id = $1"
 
 
 async def set_writer(db: DB, boot_id: UUID, writer: str) -> None:
-    """Set the process's model if its model server named it only after registration."""
+    """Set the process's model, which its model server may name only after the process was registered."""
     await db.execute(SET_WRITER, boot_id, writer)
 
 
@@ -105,5 +105,5 @@ PRUNE = """
 
 
 async def prune(db: DB, boot_id: UUID) -> None:
-    """Delete the rows of dead processes. `boot_id` is the asking process, which needs a valid lease."""
+    """Delete the rows of dead processes. Does nothing unless `boot_id`, the calling process, has a valid lease."""
     await db.execute(PRUNE, boot_id)

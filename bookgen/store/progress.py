@@ -15,12 +15,12 @@ from bookgen.store.writers import may_write, takes_work
 class ChapterCounts:
     """Counts of the chapters of a run's book.
 
-    `texts`: chapters with text. `kept`: those of them that the run need not write. `new`: those written since the run
-    began. `words`: the words of all texts. `rewrites`: the run still has to replace a text, or was stopped before it
-    did. `drafting`: the run's current chapter has no text yet. `words_left`: the sum of the word targets of the
-    chapters that the run still has to write. `book_words`: the book's word target. `words_ahead`, `chapters_ahead`: if
-    the run is queued, what the account's runs before it still have to write. `findings`: how many problems the quality
-    gate found and left in the texts.
+    `texts`: chapters with text. `kept`: chapters with text that the run need not rewrite. `new`: chapters written since
+    the run began. `words`: the words of all texts. `rewrites`: a chapter is still marked for a rewrite by the run, even
+    if the run was stopped. `drafting`: the run's current chapter has no text yet. `words_left`: the sum of the word
+    targets of the chapters that the run still has to write. `book_words`: the book's word target. `words_ahead`,
+    `chapters_ahead`: if the run is queued, what the account's runs before it still have to write. `findings`: how many
+    problems the quality gate found and left in the texts.
     """
 
     chapters: int = 0
@@ -44,7 +44,7 @@ class RunProgress:
     `place`: the run's place in the account's queue. `title`: the title of the chapter being written. `outline`: the
     chapters as JSON. `awaits_operator`: the database is a restored copy, in which no run continues yet.
     `unattended`: no living process takes runs.
-    `has_writer`: a living process may write this run. This matters if the run has no owner now.
+    `has_writer`: a living process may write this run. A run without an owner waits until there is one.
     """
 
     run: Run

@@ -194,7 +194,8 @@ CLAIM = f"""
 async def claim(db: DB, owner: UUID, in_flight: Sequence[int] = ()) -> ClaimedReport | None:
     """Claim the next report that no living process works on. None if there is none.
 
-    A report that `owner` has claimed but that is not `in_flight` is free too: the reply to that claim was lost.
+    A report that `owner` has claimed but that is not `in_flight` can be claimed again, because the reply to the first
+    claim was lost.
     """
     row = await db.fetchrow(CLAIM, owner, in_flight)
     return row and _claimed(row)
@@ -214,7 +215,7 @@ LOCK_OWNED = f"SELECT done FROM report WHERE {OWNED} FOR UPDATE"
 
 
 async def lock_owned(connection: Connection, report: ClaimedReport, owner: UUID) -> int | None:
-    """Lock the book, then the report. Returns how many chapters are read, or None if `owner` has lost the report."""
+    """Lock the book, then the report. Returns how many chapters are finished, None if `owner` has lost it."""
     await books.keep(connection, report.book_id)
     done: int | None = await connection.fetchval(LOCK_OWNED, report.id, owner, report.epoch)
     return done
@@ -224,7 +225,7 @@ ADVANCE = "UPDATE report SET done = $2, unread = unread || $3 WHERE id = $1"
 
 
 async def advance(connection: Connection, report: ClaimedReport, done: int, unread: Sequence[Unread]) -> None:
-    """Set how many chapters are read. `unread`: passages of the newly read chapters that could not be read."""
+    """Set how many chapters are finished. `unread`: what the model could not proofread of those newly finished."""
     await connection.execute(ADVANCE, report.id, done, list(unread))
 
 
@@ -255,7 +256,7 @@ FORGET_STEPS = """
 
 
 async def forget_steps(db: DB, report: ClaimedReport) -> None:
-    """Delete replies that arrived after the report was finished or deleted."""
+    """Delete stored replies of model calls that arrived after the report was finished or deleted."""
     await db.execute(FORGET_STEPS, report.task, report.id)
 
 

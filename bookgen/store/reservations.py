@@ -56,5 +56,5 @@ PRUNE = "DELETE FROM cost_reservation WHERE created_at < now() - interval '2 day
 
 
 async def prune(db: DB) -> None:
-    """Delete reservations that are too old to count for any day."""
+    """Delete reservations that are too old to count towards a daily cap."""
     await db.execute(PRUNE)

@@ -68,7 +68,8 @@ async def add(
 def keep_original(content: str, words: str, writer: str, chapter: str, rows: str) -> str:
     """SQL of a CTE `kept`, which adds the model's own text as a revision unless the parameter `content` is null.
 
-    All arguments are SQL: query parameters, the chapter's id, and the name of the CTE `rows` to select from.
+    All arguments are SQL. `content`, `words` and `writer`: query parameters. `chapter`: the chapter's id. `rows`: the
+    name of a CTE to select from; the revision is added if that has a row.
     """
     return f"""kept AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer, written_at)
@@ -79,7 +80,10 @@ def keep_original(content: str, words: str, writer: str, chapter: str, rows: str
 
 
 def with_revision(notes: str) -> str:
-    """SQL for the notes in the parameter `notes`. Notes of changes get the id of the revision added by CTE `kept`."""
+    """SQL for the quality notes in the parameter `notes`, with a revision's id added to each note about a change.
+
+    The revision is the one that the CTE `kept` of `keep_original` has added. Without one, the notes are unchanged.
+    """
     return f"""coalesce(
         (SELECT jsonb_agg(CASE WHEN note ? 'before' THEN note || jsonb_build_object('revision', kept.id) ELSE note END
                           ORDER BY place)

@@ -64,7 +64,7 @@ OF_OTHERS = """
 
 
 async def of_other_models(db: DB, writer: str) -> dict[str, int]:
-    """The number of active runs started by each real model other than `writer`."""
+    """The number of active runs by the model that started them, without `writer` and without sample text."""
     return {row["writer"]: row["runs"] for row in await db.fetch(OF_OTHERS, writer)}
 
 

@@ -144,7 +144,7 @@ FORGET_DRAFT = "UPDATE run SET words_lost = words_lost + draft_words, draft_word
 
 
 async def forget_draft(connection: asyncpg.Connection, run_id: UUID) -> None:
-    """Reset the word count of the unfinished chapter, whose stored parts are being deleted."""
+    """Count the words of the unfinished chapter as lost, because its stored parts are being deleted."""
     await connection.execute(FORGET_DRAFT, run_id)
 
 
@@ -220,7 +220,7 @@ LOSE = """
 
 
 async def lose(db: DB, run_id: UUID, words: int, call_id: UUID) -> None:
-    """Count the words requested by a call that a stop cut off as lost, since it is partly charged. Idempotent."""
+    """Count as lost the words requested by a call that a stop cut off, because it is partly charged. Idempotent."""
     await db.execute(LOSE, run_id, words, call_id)
 
 
@@ -228,5 +228,5 @@ LOSE_FAILED = "UPDATE run SET words_lost = words_lost + $2 WHERE id = $1"
 
 
 async def lose_failed(connection: asyncpg.Connection, run_id: UUID, words: int) -> None:
-    """Count the words requested by charged calls that returned no usable text."""
+    """Count as lost the words requested by charged calls that returned no usable text."""
     await connection.execute(LOSE_FAILED, run_id, words)

@@ -15,7 +15,7 @@ from bookgen.store.rows import mapper
 class SealedKey:
     """An encrypted key. `signs`: the key may sign new tokens, because every process knows it by now.
 
-    `alone`: tokens signed with earlier keys have all expired.
+    `alone`: all tokens signed with earlier keys have expired, so the earlier keys are no longer needed.
     """
 
     sealed: bytes
@@ -28,7 +28,7 @@ FINGERPRINT = "SELECT fingerprint FROM server_secret"
 
 
 async def claim(db: DB, fingerprint: str) -> str:
-    """The fingerprint of the secret to which this database is bound. If there is none yet, binds it to this one."""
+    """Bind the database to the secret with this fingerprint if it has none. Returns its secret's fingerprint."""
     await db.execute(CLAIM, fingerprint)
     return str(await db.fetchval(FINGERPRINT))
 

@@ -111,7 +111,7 @@ UNUSED = f"SELECT {COLUMNS} FROM stored_file f WHERE f.state = 'unused' AND f.id
 async def unused(db: DB, after: int) -> list[StoredFile]:
     """Files to remove, with ids above `after`; none while a backup may still read them.
 
-    The files are chosen first. A backup that begins after that does not see them as used.
+    The files are chosen before the check for a backup. A backup that begins after the check does not need them.
     """
     rows = await db.fetch(UNUSED, after, BATCH)
     return [] if not rows or await db.fetchval(BACKUP_RUNS, *BACKUP_LOCK) else [file_of(row) for row in rows]
@@ -168,7 +168,7 @@ EXPORT_INTO_ROW = """
 
 
 async def into_row(db: DB, file_id: int, content: bytes) -> bool:
-    """Put the bytes of a file into the row that refers to it. False if no row does, or these are not its bytes."""
+    """Move a file's bytes into the row that refers to it. False if no row does, or if `content` has other bytes."""
     for statement in (PICTURE_INTO_ROW, EXPORT_INTO_ROW):
         if await db.fetchval(statement, file_id, content):
             return True
@@ -193,7 +193,7 @@ FORGET_OTHERS = "DELETE FROM stored_file WHERE id <> ALL ($1) AND place <> $2"
 async def restored(connection: asyncpg.Connection, place: str, names: Mapping[int, str]) -> None:
     """Make the rows of restored files refer to their new place. `names`: their new names by the ids of the rows.
 
-    Other pictures count as lost. The rows of other files are deleted.
+    A picture whose file was not restored is marked as lost. Rows of other files that were not restored are deleted.
     """
     if await connection.fetchval(IS_TABLE):
         await connection.execute(RENAME, place, list(names), list(names.values()))
@@ -209,5 +209,5 @@ SAMPLES = f"""
 
 
 async def samples(db: DB) -> list[StoredFile]:
-    """The newest file of each place, except lost files."""
+    """The newest file of each place, except lost files, to check that each place can be read."""
     return [file_of(row) for row in await db.fetch(SAMPLES, LOST)]

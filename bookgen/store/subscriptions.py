@@ -16,7 +16,7 @@ _subscription = mapper(Subscription, id=itemgetter("subscription_id"), plan=plan
 
 @dataclass(frozen=True, slots=True)
 class Entitlement:
-    """An account's subscription, and the standard plan that applies from its sign-up if it has none."""
+    """An account's subscription, and the standard plan, which applies from the sign-up if there is no subscription."""
 
     signed_up_at: datetime
     subscription: Subscription | None
@@ -55,7 +55,10 @@ LOCK = "SELECT id FROM subscription WHERE account_id = $1 FOR UPDATE"
 
 
 async def lock(connection: DB, account_id: int) -> None:
-    """Lock the account's subscription until the transaction ends. Changes of its plan, credits and usage need it."""
+    """Lock the account's subscription until the transaction ends.
+
+    Every change of the account's plan, credits or usage needs this lock.
+    """
     await connection.fetchval(LOCK, account_id)
 
 
@@ -69,7 +72,7 @@ SET_PLAN = """
 
 
 async def set_plan(connection: DB, account_id: int, slug: str) -> None:
-    """Set a plan that an operator grants without payment. The account's monthly periods stay."""
+    """Set a plan that an operator grants without payment. The account's monthly periods do not change."""
     await connection.execute(SET_PLAN, account_id, slug)
 
 
@@ -100,7 +103,8 @@ async def subscribe(
 ) -> bool:
     """Set the account's plan as the payment processor reports it. Returns False if the plan no longer exists.
 
-    `then`: slug and interval of the plan that begins when the paid period ends. `anchor`: when its first month began.
+    `anchor`: when the subscription's first month began. `then`: slug and interval of the plan that begins when the paid
+    period ends.
     """
     values = (status, interval, anchor, period_end, past_due_since, cancel_at_period_end, processor_id)
     return bool(await connection.fetchval(SUBSCRIBE, account_id, slug, *values, *(then or (None, None))))

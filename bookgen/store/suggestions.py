@@ -50,7 +50,7 @@ ADD = f"""
 
 
 async def add(connection: Connection, report_id: int, rows: Sequence[NewSuggestion]) -> None:
-    """Add the rows, except those that the author has dismissed before and those whose chapter is gone."""
+    """Add suggestions, except those that the author has dismissed before and those whose chapter is gone."""
     await connection.execute(ADD, report_id, *([getattr(row, name) for row in rows] for name in NEW))
 
 
@@ -156,7 +156,7 @@ LOCK_PENDING = """
 async def lock_pending(connection: Connection, chapter_id: int) -> dict[int, int]:
     """Lock the pending suggestions of a chapter that the transaction has locked.
 
-    Returns by suggestion id the content version to which its offsets refer.
+    Returns, by suggestion id, the content version of the text that the suggestion's offsets refer to.
     """
     return {row["id"]: row["content_version"] for row in await connection.fetch(LOCK_PENDING, chapter_id)}
 
@@ -200,7 +200,7 @@ PLACED = ("id", "start_offset", "end_offset", "prefix", "suffix")
 
 
 async def place(connection: Connection, standing: Sequence[Suggestion], content_version: int) -> None:
-    """Set the offsets of the suggestions in the text with this content version."""
+    """Store the suggestions' offsets. They refer to the text with this content version."""
     values = ([getattr(each, name) for each in standing] for name in PLACED)
     await connection.execute(PLACE, *values, content_version)
 
@@ -237,7 +237,7 @@ DISMISSED = "SELECT fingerprint FROM dismissal WHERE book_id = $1"
 
 
 async def dismissed(db: DB, book_id: int) -> set[str]:
-    """The fingerprints of what is not suggested for the book again."""
+    """The fingerprints of the suggestions that must not be made for the book again."""
     return {row["fingerprint"] for row in await db.fetch(DISMISSED, book_id)}
 
 
@@ -247,5 +247,5 @@ DISMISS_ALL = """
 
 
 async def dismiss_all(connection: Connection, book_id: int, fingerprints: Sequence[str]) -> None:
-    """Suggest nothing with these fingerprints for the book again. The caller has locked the book."""
+    """Make no suggestion with one of these fingerprints for the book again. The caller has locked the book."""
     await connection.execute(DISMISS_ALL, book_id, fingerprints)

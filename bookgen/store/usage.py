@@ -23,7 +23,7 @@ OTHERS = f"{PERIODS} AND period_start <> $2 ORDER BY period_start DESC LIMIT $3"
 
 
 async def others(db: DB, account_id: int, current: datetime, limit: int) -> list[UsagePeriod]:
-    """The newest periods except the current one. After a change of plan they may overlap with it."""
+    """The newest periods except the current one. After a change of plan, some may overlap with the current one."""
     return [UsagePeriod(**row) for row in await db.fetch(OTHERS, account_id, current, limit)]
 
 

@@ -17,7 +17,7 @@ SUMS = ("input_tokens", "output_tokens", "cache_write_tokens", "cache_read_token
 
 @dataclass(frozen=True, slots=True)
 class WholeBook:
-    """A book with the total usage of its model calls and its quality notes."""
+    """A book with the total usage of its model calls. `findings`: the quality notes of its chapters."""
 
     book: Book
     usage: Usage

@@ -1,7 +1,8 @@
 """The content of a sealed file: a sequence of frames, each with its kind and length.
 
-A backup is `manifest`, then for each table `table` and for each file `file` or `stored`, each followed by `data` … and
-`end`, and finally `trailer`.
+A backup has these frames in order: one `manifest`; a `table` for each table; a `file` for each file of the data folder
+and a `stored` for each file outside the database; one `trailer`. After each `table`, `file` or `stored`, its content
+follows in `data` frames and an `end`.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class FrameReader:
         return await asyncio.to_thread(self._read)
 
     async def next_told(self) -> tuple[FrameKind, dict[str, Any]]:
-        """The kind and the JSON content of the next frame, which must not be a data frame."""
+        """The kind and the content of the next frame. It must not be a `data` frame: only the others contain JSON."""
         kind, content = await self.next()
         return kind, orjson.loads(content)
 
@@ -72,7 +73,7 @@ class FrameReader:
         return told
 
     async def data(self) -> AsyncIterator[bytes]:
-        """The data up to the next frame `end`, which is read too."""
+        """Yield the content of the `data` frames up to the next `end`. The content of `end` is then in `self.end`."""
         while True:
             kind, content = await self.next()
             if kind is not FrameKind.DATA:

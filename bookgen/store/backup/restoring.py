@@ -33,8 +33,8 @@ class Manifest:
 class Contents:
     """What was read from a backup.
 
-    `export`: a book and the digest of its exported file, made during the backup. `missing`: how many pictures had no
-    file then.
+    `export`: a book, and the digest of the file that it was exported to during the backup, so that a trial restore can
+    compare its own export. `missing`: how many pictures had no file during the backup.
     """
 
     manifest: Manifest
@@ -76,9 +76,9 @@ IS_EMPTY = """
 
 @asynccontextmanager
 async def empty_target(connection: asyncpg.Connection, what_to_do: str) -> AsyncIterator[None]:
-    """A transaction on an empty database, which no service can migrate meanwhile.
+    """A context with a transaction on an empty database. A lock keeps every service from migrating it meanwhile.
 
-    Raises StartupError that ends with `what_to_do` if there is anything in the database.
+    Raises StartupError if the database contains anything. The message ends with `what_to_do`.
     """
     await require_a_home(connection)
     await lock(connection)
@@ -156,7 +156,10 @@ FORGET_PROCESSES = "DELETE FROM process"
 
 
 async def mark_as_copy(connection: asyncpg.Connection, made_at: datetime) -> None:
-    """Make the runs wait until the operator lets them continue, and free them from the processes that wrote them."""
+    """Mark the database as a restored copy, whose runs wait until the operator lets them continue.
+
+    Also release the runs, because the processes that own them belong to the original database.
+    """
     await connection.execute(MAKE_COPY_TABLE)
     await connection.execute(MARK_AS_COPY, made_at)
     await connection.execute(FORGET_PROCESSES)

@@ -93,5 +93,5 @@ def quoted(names: Iterable[str]) -> str:
 
 
 def digest_of(told: Mapping[str, Any]) -> TableDigest:
-    """The digest of a table from the content of its last frame in the backup."""
+    """The digest of a table. `told` is the content of the frame `end` that closes the table in the backup."""
     return TableDigest(told["rows"], told["sha256"])

@@ -36,9 +36,9 @@ class Snapshot:
 
 @asynccontextmanager
 async def snapshot(connection: asyncpg.Connection, migrations: Path) -> AsyncIterator[Snapshot]:
-    """A context with a snapshot of the database, which changes nothing and blocks only changes of the schema.
+    """A context with a read-only snapshot of the database. Meanwhile, only changes of the schema have to wait.
 
-    Raises StartupError if the database is not bookgen's or newer than this version.
+    Raises StartupError if the database is not bookgen's, or if it is newer than this version.
     """
     if not await connection.fetchval(IS_OURS):
         raise StartupError("This database is empty: there is nothing to back up.")

@@ -44,7 +44,7 @@ class Runner:
 
     @classmethod
     def for_folder(cls, *owned: Path) -> Runner:
-        """The runner for a data folder. If this process is root, its account is the first owner of `owned` but root.
+        """The runner for a data folder. For root, `account` is the first owner of the `owned` paths who is not root.
 
         This lets root run any command on the folder of a service that runs as another user. If root owns everything,
         the account is `postgres` or `nobody`. Raises StartupError if neither exists.

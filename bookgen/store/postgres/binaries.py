@@ -23,7 +23,7 @@ OLDEST = 15
 
 
 class Choice(NamedTuple):
-    """`programs`: the folder of the programs to run. `former`: the older programs, if the database is moved first."""
+    """`programs`: the folder of the programs to run. `former`: those of an older database that is moved first."""
 
     programs: Path
     former: Path | None = None
@@ -90,14 +90,14 @@ def major(folder: Path) -> int:
 
 
 def _complete(given: Path | None) -> dict[Path, int]:
-    """The folders with all programs and their major versions, best first; only `given` if it is set."""
+    """The folders that have all programs, each with its major version, best first. Only `given` if it is set."""
     if given is not None and not _has_programs(given):
         raise StartupError(f"BOOKGEN_PG_BINDIR={given} does not contain initdb and postgres.")
     return _versions([given] if given is not None else [*_wheels(), *_system()])
 
 
 def _older(old: Path | None) -> dict[Path, int]:
-    """The folders that may have the programs of an older version, with their major versions."""
+    """The folders that may have the programs of an older version, each with its major version. `old` comes first."""
     if old is not None and not _has_programs(old):
         raise StartupError(f"BOOKGEN_PG_OLD_BINDIR={old} does not contain initdb and postgres.")
     return _versions([*([old] if old is not None else []), *_wheels(), *_system()])

@@ -144,8 +144,8 @@ class EmbeddedPostgres:
     async def _newest(self, server: Postmaster) -> Postmaster:
         """The server of the folder's database, which another process may have moved to a newer PostgreSQL.
 
-        The caller holds the lock. The old server must not start again, because anything that it stores after the move
-        would be lost. Raises StartupError if this process has no programs for the database.
+        The caller holds the lock, and starts the returned server instead of `server`: anything that the old server
+        stores after the move would be lost. Raises StartupError if this process has no programs for the database.
         """
         if current_major(self._root) in (None, int(server.data.name.removeprefix("pg"))):
             return server

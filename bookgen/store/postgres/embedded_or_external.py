@@ -102,7 +102,7 @@ async def _reach(setting: str, url: str, session: Mapping[str, str]) -> None:
 
 
 async def _require_notifications(url: str, direct_url: str | None) -> None:
-    """Raise StartupError if a listener does not receive notifications sent at `url`, as behind a transaction pooler."""
+    """Raise StartupError if a listener gets no notifications sent at `url`. The usual cause is a transaction pooler."""
     if await pooler.hears(direct_url or url, url):
         return
     if direct_url is None:

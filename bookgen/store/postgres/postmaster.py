@@ -93,8 +93,8 @@ class Postmaster:
     def keep_socket(self) -> str:
         """Use the socket folder of the running server from now on. Returns a path by which this process can reach it.
 
-        Older versions of bookgen put the socket into a temporary folder. A restart must not move it, because other
-        processes have that address.
+        Older versions of bookgen put the socket into a temporary folder. A restart must leave it there, because
+        other processes connect to that address.
         """
         lines = self._pid_file()
         told = Path(lines[4].strip() if len(lines) > 4 else "")
@@ -146,8 +146,8 @@ class Postmaster:
     def _make_socket_folder(self) -> None:
         """Create the folder. Users who may read the data folder may enter it; the server requires a password.
 
-        The socket and the lock file of a killed server are removed: another process may have the process id that the
-        lock file names.
+        The socket and the lock file of a killed server are removed. Otherwise PostgreSQL would not start if another
+        process now has the process id in the lock file.
         """
         shared = self.data.parent.stat().st_mode & 0o055 if self.sockets.parent == self.data.parent else 0
         self.runner.private_folder(self.sockets, 0o700 | shared)

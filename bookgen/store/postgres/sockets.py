@@ -1,4 +1,4 @@
-"""The folder of the embedded server's socket, in the data folder, where all processes that can read that find it.
+"""The folder of the embedded server's socket. It is in the data folder, so every process that can read that finds it.
 
 A temporary folder would not work, because systemd's PrivateTmp gives each service a different one.
 """
@@ -40,5 +40,5 @@ def address(folder: Path) -> str:
 
 @cache
 def _opened(folder: Path) -> int:
-    """A descriptor of the folder, which stays open: connections are made as long as the process lives."""
+    """A descriptor of the folder. It is never closed, because `address` names it for connections made later."""
     return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

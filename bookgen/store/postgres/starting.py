@@ -19,7 +19,8 @@ PAUSE_SECONDS = 0.05
 async def bring_up(server: Postmaster, rest: float = FIRST_REST_SECONDS) -> None:
     """Start the server unless it is running, and wait until it is ready. Raises StartupError if it does not start.
 
-    The caller holds the lock of the data folder. `rest`: the seconds before a server that ended is started again.
+    The caller holds the lock of the data folder. If the server ends before it is ready, it is started again `rest`
+    seconds after its last start; each time, the wait doubles.
     """
     spawned, began, rested = 0, time.monotonic(), 0.0
     async for _ in until(START_SECONDS, f"PostgreSQL did not start; see {server.log}"):
