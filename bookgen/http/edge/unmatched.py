@@ -42,7 +42,10 @@ def _is_preflight(request: web.Request) -> bool:
 
 
 async def _exists_with_slash(request: web.Request) -> bool:
-    """Whether the path with a slash is a route of the API. Only /api/ counts: no redirect leads to another host."""
+    """Whether the path is a route of the API once a slash is added at its end.
+
+    Only paths under /api/ count, so that no path such as `//example.com` can redirect to another host.
+    """
     path = request.rel_url.raw_path
     if not f"{path}/".startswith(PREFIX) or path.endswith("/"):
         return False
