@@ -92,7 +92,7 @@ CHECKED_EVERY = 400  # characters
 
 @dataclass(slots=True)
 class PartialReply:
-    """The reply so far. It survives a call that breaks off, whose tokens are charged too."""
+    """The reply so far. If the call breaks off, it still says how many tokens must be paid for."""
 
     deadlines: Deadlines = field(default_factory=Deadlines)
     text: list[str] = field(default_factory=list)

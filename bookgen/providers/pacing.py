@@ -78,7 +78,7 @@ class Pacing:
         self._bound_requests()
 
     def share(self, processes: int) -> None:
-        """Keep to this process's share of the concurrent calls and of the requests per minute."""
+        """Keep to this process's share of both limits if `processes` processes share them equally."""
         if processes != self._processes:
             self._processes = processes
             self._slots.share(processes)

@@ -100,7 +100,7 @@ def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
 
 
 def without_price(model: TextModel) -> list[str]:
-    """Return the names of the models in `model` that have no price, so that cost caps cannot count their calls."""
+    """Return the names of `model` and its fallback that have no price, so that cost caps cannot count their calls."""
     return [name for name in model.names if prices().of(name) is None]
 
 

@@ -31,7 +31,8 @@ class StopReason(StrEnum):
 class Block:
     """A part of the system prompt. `cache` marks the end of a prefix that later calls of the book repeat exactly.
 
-    `size`: its estimated tokens, where they are known. To count those of a whole book would block the event loop.
+    `size`: the estimated tokens of `text`, for a text that is so long that counting them would block the event loop,
+    such as a whole book. None: they are counted when they are needed.
     """
 
     text: str
@@ -45,7 +46,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of the conversation. `cache` marks the end of a prefix, as in Block. The last four marks count."""
+    """One turn of the conversation. `cache` marks the end of a prefix, as in Block.
+
+    Of all marks in a request, only the last four are used.
+    """
 
     role: Literal["user", "assistant"]
     text: str

@@ -172,9 +172,10 @@ class _Storyteller(_Teller):
         }
 
     def mentioned(self, known: Sequence[str], summary: str, slot: str) -> str:
-        """In the first scene, one of `known` that the summary names, if any; otherwise any but that of the last scene.
+        """The place or thing of the next scene, one of `known`. `slot` says which of the two: `place` or `thing`.
 
-        `slot`: the slot of templates, `place` or `thing`, that gets it.
+        The first scene gets one that the chapter's `summary` names, if there is any. Otherwise it is a random one, but
+        not the one of the previous scene.
         """
         named = [one for one in known if one in summary]
         if slot not in self.words and named:

@@ -234,7 +234,7 @@ def _chapter(story: Story, piece: Sequence[StoryParagraph], title: str) -> Story
 
 
 def _summaries(story: Story, piece: Sequence[StoryParagraph]) -> Iterator[str]:
-    """The summaries of the chapters that are complete in the piece, and of single scenes of the others."""
+    """The summaries of the story's chapters in the piece. If only a part of a chapter is in it: those of its scenes."""
     for chapter, group in groupby(piece, key=lambda each: each.chapter):
         paragraphs = list(group)
         if len(paragraphs) == sum(each.chapter == chapter for each in story.paragraphs):
@@ -249,7 +249,7 @@ def _within(texts: Sequence[str], most: int) -> str:
 
 
 def _notes(story: Story, piece: Sequence[StoryParagraph]) -> dict[str, list[str]]:
-    """The facts known after the scenes that end in the piece."""
+    """The facts that the scenes ending in the piece establish, and the questions that they open and close."""
     ended = [story.scenes[each.scene] for each in piece if each.ends_scene]
     opened = [thread for scene in ended for thread in scene.opens]
     closed = [thread for scene in ended for thread in scene.closes]
