@@ -311,7 +311,7 @@ class Config(BaseSettings):
 
     @property
     def sells_to_strangers(self) -> bool:
-        """Whether anyone can register and, with billing on, have the free plan's books written for nothing."""
+        """Whether anyone can register while billing is on: every new account may then use the free plan."""
         return self.registration == "open" and self.billing_enabled
 
     def access(self, provider: str) -> tuple[str, str]:

@@ -136,7 +136,7 @@ def _refuse_false(value: bool) -> None:
 
 @says(minProperties=1)
 class ApplyManySchema(Body):
-    """What to apply: suggestion ids, severities, or all safe suggestions. The first field that is sent counts."""
+    """What to apply: suggestion ids, severities, or all safe suggestions. Of several fields, only the first counts."""
 
     suggestion_ids = List(Integer(minimum=1), MAX_IDS)
     severity = List(fields.String(validate=choice(Severity)), len(Severity), metadata={"example": ["major", "minor"]})

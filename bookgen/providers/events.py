@@ -20,7 +20,7 @@ DRAIN_SECONDS = 0.1  # for the bytes after DONE, so that the connection can be u
 
 
 class EventDecoder:
-    """Splits bytes into events, wherever the reads end: https://html.spec.whatwg.org/#event-stream."""
+    """Splits a stream of bytes into events; a read may end anywhere in one. https://html.spec.whatwg.org/#event-stream"""
 
     def __init__(self) -> None:
         self._unread: list[bytes] = []  # the start of a line whose end has not arrived

@@ -115,7 +115,7 @@ def chosen(spec: str, settings: ModelSettings) -> str:
 
 
 def _default(provider: str, access: Access) -> str:
-    """Return the provider's default model, or THE_ONLY_ONE at another address, which may have other models."""
+    """Return the provider's default model. For a compatible server at another address: THE_ONLY_ONE, its only model."""
     return THE_ONLY_ONE if access.url and not PROVIDERS[provider]().needs_key else prices().defaults.get(provider, "")
 
 

@@ -232,9 +232,10 @@ class SdkProvider(Provider):
     async def _streamed(
         self, held: AsyncExitStack, response: AbstractAsyncContextManager[Any], partial: PartialReply
     ) -> StreamedReply:
-        """Send a request and wait for the headers. `held` closes the response. Raises ProviderError.
+        """Send a request and wait for the headers of its response, which `held` closes in the end.
 
-        `response`: the return value of a method of the SDK's `with_streaming_response`.
+        `response`: the return value of a method of the SDK's `with_streaming_response`. Raises ProviderError for a
+        status of 400 or more, and SilentServer if no headers come in time.
         """
         deadlines = partial.deadlines
         with self._reported_errors():

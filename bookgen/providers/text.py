@@ -60,10 +60,10 @@ class CallBudget(Protocol):
     """What calls may cost. `call_id` identifies a call in the ledger of costs."""
 
     async def reserve(self, call_id: UUID, model: str, most: Usage) -> None:
-        """Reserve the most that a call of `model` can use, before it is sent. Raises CostCapReached."""
+        """Reserve the cost of `most`, before the call is sent. Raises CostCapReached if that would exceed a cap."""
 
     async def release(self, call_id: UUID) -> None:
-        """Return the reservation of a call that is not charged."""
+        """Cancel the reservation of a call that costs nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,10 @@ PREFIX = "/api/"
 
 
 async def answer(request: web.Request) -> web.StreamResponse:
-    """A redirect or the answer to a preflight. Raises HTTPNotFound or HTTPMethodNotAllowed."""
+    """The redirect to the path with a slash, the answer to a CORS preflight, or a 404 page for a browser.
+
+    Otherwise raises HTTPNotFound for an unknown path, or HTTPMethodNotAllowed for a method that the path lacks.
+    """
     refusal = request.match_info.http_exception or web.HTTPNotFound()
     if isinstance(refusal, web.HTTPMethodNotAllowed) and _is_preflight(request):
         return web.Response(status=204, headers=cors.preflight(refusal.allowed_methods))

@@ -112,9 +112,9 @@ class _Teller(ABC):
         return self.fresh(lambda: self.filled(role, **words), owned=role not in self.UNIQUE)
 
     def fresh(self, make: Callable[[], str], *, owned: bool = True) -> str:
-        """The first of many sentences from `make` that this part may use and has not used; empty if there is none.
+        """Call `make` until it returns a text that this part has not used. Empty if TRIES calls find none.
 
-        `owned`: whether other parts may not use it.
+        `owned`: accept only a text that the book's other parts may not use, so that no two parts have the same one.
         """
         for _ in range(TRIES):
             self.grammar.begin()

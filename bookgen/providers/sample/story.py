@@ -148,7 +148,7 @@ def telling_for(brief: Brief) -> Telling | None:
     """The story, or its beginning, that the book of `brief` gets in its language; None if it gets none.
 
     A book gets a story if it is prose fiction or its genre does not say. A book about as long as the story gets all of
-    it; a shorter one gets its first scenes.
+    it, a shorter one gets its first scenes, and a longer one gets none.
     """
     language = brief.text("language", "en").partition("-")[0].lower()
     story = load(language)
@@ -210,7 +210,8 @@ def _starts(paragraphs: Sequence[StoryParagraph], count: int) -> list[int]:
 def _titles(story: Story, pieces: Sequence[Sequence[StoryParagraph]]) -> list[str]:
     """A different title for each piece.
 
-    It is that of the chapter or scene with which the piece begins; otherwise that of the first scene that starts in it.
+    It is the title of the chapter or scene with which the piece begins. If the piece begins within a scene, it is the
+    title of the first scene that starts in the piece. A title that is used again gets a numeral.
     """
     used: Counter[str] = Counter()
     titles = []
