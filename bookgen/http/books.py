@@ -165,8 +165,8 @@ async def duplicate_book(request: web.Request) -> web.Response:
 class LoadedBook:
     """A book as read from the database. `shown`: its detail form, without the estimate and the chapters.
 
-    `unchanged`: the cached chapters that are still current, by id. `sketches`: all chapters, in order. Those that are
-    not in `unchanged` have their texts, unless the book is `large`.
+    `unchanged`: the cached chapters that are still current, by id. `sketches`: all chapters, in order. Unless the book
+    is `large`, the sketches of all other chapters include the text.
     """
 
     book: Book

@@ -50,7 +50,10 @@ class EventDecoder:
 
 
 async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any]]:
-    """Yield the events in the bytes. Raises ProviderError if an event reports one, ValueError if one is unreadable."""
+    """Yield the events in the bytes.
+
+    Raises ProviderError for an event that reports an error, and ValueError for an unreadable event.
+    """
     decoder, done = EventDecoder(), False
     async for read in reads:
         for name, data in decoder.feed(read):

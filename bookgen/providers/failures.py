@@ -50,10 +50,10 @@ _LOCKED_EVENTS = {"authentication": 401, "permission": 403, "insufficient_quota"
 
 
 class ProviderError(Exception):
-    """An error that the provider reported. `status`: of the response; None if a stream reported
-    the error after status 200.
+    """An error that the provider reported.
 
-    `body`: the error as parsed JSON, or as text.
+    `status`: the status of the response; None if a stream reported the error after status 200. `body`: the error as
+    parsed JSON, or as text.
     """
 
     def __init__(

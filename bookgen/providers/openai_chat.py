@@ -1,6 +1,6 @@
 """Chat Completions as compatible servers implement it: Ollama, vLLM, LM Studio, llama.cpp, gateways.
 
-Requests use only fields that all of them know. A field that a server rejects by name is not sent to it again.
+Requests use only fields that all these servers know. A field that a server rejects by name is not sent to it again.
 """
 
 from __future__ import annotations

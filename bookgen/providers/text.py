@@ -115,7 +115,7 @@ class TextRequest:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one call used."""
+    """What one call used: its model, its tokens and pictures, and its id in the ledger of costs."""
 
     model: str
     usage: Usage
@@ -182,7 +182,7 @@ class TextReply:
 
     @property
     def is_sample(self) -> bool:
-        """Whether it is sample text of the offline model, which knows only a few languages."""
+        """Whether the reply is sample text of the offline model, which knows only a few languages."""
         return self.model == "offline"
 
 
@@ -190,7 +190,7 @@ class TextReply:
 class ShownSpeed:
     """The measured speed of a model.
 
-    Tokens it writes per second, seconds it needs to read one prompt token, and seconds before its first word in a call.
+    The fields: tokens that it writes per second, seconds per prompt token that it reads, seconds until its first word.
     """
 
     tokens_a_second: float

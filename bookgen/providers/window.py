@@ -94,9 +94,10 @@ class ContextWindow:
         return DoesNotFit(self.estimated or told)
 
     def answered(self, prompt: int, told: Usage, asked: int, stop: StopReason | None) -> DoesNotFit | None:
-        """Learn from the reply to a prompt of these estimated tokens. The reply could have `asked` tokens of the model.
+        """Learn from a reply. Return a DoesNotFit if the server read only a part of the prompt, otherwise None.
 
-        `told`: the usage that the server reported. Return a DoesNotFit if it read only a part of the prompt; else None.
+        `prompt`: the estimated tokens of the prompt. `told`: the usage that the server reported. `asked`: how many
+        tokens, as the model counts them, the reply could have at most. `stop`: why the reply ended.
         """
         read = told.input_tokens + told.cache_write_tokens + told.cache_read_tokens
         if not self._own or not told.calls or prompt < MIN_COMPARED_TOKENS or not read:

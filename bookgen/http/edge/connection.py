@@ -231,7 +231,7 @@ def _is_in_tiny_chunks(data: bytes) -> bool:
 
 
 def _sizes(response: web.StreamResponse) -> tuple[int, int]:
-    """The size of an answer in bytes (an upper bound), and how many of them stay in memory until they are sent.
+    """The size of an answer in bytes (an upper bound), and how many bytes of it stay in memory until they are sent.
 
     A body that is in memory is written to the socket in parts, because copying it whole would block the event loop.
     """

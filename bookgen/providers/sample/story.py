@@ -29,7 +29,7 @@ CUT_PENALTIES = (
     0.0,
     0.02,
     0.07,
-)  # for each Start, in chapter lengths: how much farther a better place for a cut may be
+)  # for each Start, in chapter lengths: added to a place's distance from the ideal cut; the smallest sum wins
 MAX_SUMMARY_CHARACTERS = 1_200
 _NUMERALS = ("", "", " II", " III", " IV", " V", " VI", " VII", " VIII", " IX", " X")
 _SENTENCE_END = re.compile(r"[.!?…][\"”’»“*_)]*$")
