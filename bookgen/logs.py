@@ -84,7 +84,7 @@ def configure_logs(form: str = "json", level: str = "info", stream: TextIO | Non
 
 
 def _is_no_bad_request(record: logging.LogRecord) -> bool:
-    """A log filter that drops malformed requests. Their tracebacks would repeat the request's headers."""
+    """Whether to log the record: not if it is about a malformed request, whose traceback would repeat its headers."""
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, HttpProcessingError | RequestPayloadError)
 

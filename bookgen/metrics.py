@@ -227,6 +227,6 @@ start_at_zero(BACKUPS, ("ok", "incomplete", "failed"))
 
 
 def exposition() -> bytes:
-    """All metrics in Prometheus' text format. Call it on the event loop."""
+    """All metrics in Prometheus' text format. Call it on the event loop: one of them counts the loop's tasks."""
     TASKS.set(len(asyncio.all_tasks()))
     return generate_latest(REGISTRY)

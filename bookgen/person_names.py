@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-BOOKS_A_NAME = 53  # the fewest in a round, in which a pack is dealt once: a thousand books touch at most 20 rounds
+# The fewest books in a round, in which each name of a list is dealt once. So a thousand books are in at most 20 rounds,
+# and no name is dealt to more than 20 of them.
+BOOKS_A_NAME = 53
 POOL_A_NAME = 150  # a book is offered one name for every so many in a list, and at least one
 
 # Faker's locales whose names are used for a language.

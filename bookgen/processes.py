@@ -28,7 +28,7 @@ def _search_path() -> str:
 
 
 def give_to_owner_of(folder: Path, descriptor: int) -> None:
-    """If root created the open file or folder, give it to the owner of the `folder` that contains it."""
+    """If this process runs as root, give the open file or folder to the owner of `folder`, which contains it."""
     if os.geteuid() == 0 and (status := folder.stat()).st_uid != os.fstat(descriptor).st_uid:
         os.fchown(descriptor, status.st_uid, status.st_gid)
 

@@ -99,7 +99,7 @@ class Verdict(NamedTuple):
     retry_after: int
 
     def refusal(self, scope: str, message: str | None = None) -> RateLimited:
-        """The error for a request that is not allowed."""
+        """The error for a request that is not allowed. `scope`: the name of the limit, for the error's details."""
         limit, remaining, reset = self.limit, self.remaining, self.reset
         return RateLimited(
             message, retry_after=self.retry_after, limit=limit, remaining=remaining, reset_seconds=reset, scope=scope

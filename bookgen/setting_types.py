@@ -129,5 +129,5 @@ def seconds_of(interval: str) -> float:
 
 
 def shown(annotation: object, value: object) -> str:
-    """How a message shows an invalid value: `the given value` if it is or may contain a secret."""
+    """An invalid value as an error message shows it. If it may contain a secret, only the words "the given value"."""
     return "the given value" if "SecretStr" in str(annotation) or "@" in str(value) else repr(value)

@@ -306,12 +306,12 @@ class Config(BaseSettings):
 
     @property
     def open_to_strangers(self) -> bool:
-        """Whether anyone can register and generate books without paying."""
+        """Whether anyone can register and generate books for free: billing is off, so no plan limits them."""
         return self.registration == "open" and not self.billing_enabled
 
     @property
     def sells_to_strangers(self) -> bool:
-        """Whether anyone can register and have a free plan's books written."""
+        """Whether anyone can register while billing is on: every new account may then use the free plan."""
         return self.registration == "open" and self.billing_enabled
 
     def access(self, provider: str) -> tuple[str, str]:

@@ -32,7 +32,7 @@ class AbandonedThreads:
     async def run(self, work: Callable[[], T]) -> T:
         """The result of `work` in a thread of its own. If the caller is cancelled, the thread stays until it is done.
 
-        The threads of a ThreadPoolExecutor would be joined at the end of the process, however long they hang.
+        This is no ThreadPoolExecutor: at its end, the process would wait for its threads, however long they hang.
         """
         await self._free.acquire()
         loop = asyncio.get_running_loop()

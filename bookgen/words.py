@@ -29,7 +29,7 @@ MARKS = "\u200c\u200d" + "".join(
 _LETTERS = rf"[^\W_{_HAN_KANA}{_SEA}]"
 _JOINT = r"['’\-‐.׳״]|(?<=[\u05d0-\u05ea])\"(?=[\u05d0-\u05ea])"
 _SPACED_WORD = re.compile(rf"{_LETTERS}+(?:[{MARKS}]+{_LETTERS}*|(?:{_JOINT})(?=\w){_LETTERS}+)*")
-# Finds the same words in text without unspaced scripts, in a fraction of the time.
+# For text in which all scripts have spaces between words: finds the same words in a fraction of the time.
 _WORD_OF_OTHERS = re.compile(rf"[^\W_]+(?:[{MARKS}]+[^\W_]*|(?:{_JOINT})(?=\w)[^\W_]+)*")
 # Typographic marks and their ASCII equivalents for counting. Text with no other non-ASCII characters counts as ASCII.
 _PRINTED = {"’": "'", "‘": " ", "“": " ", "”": " ", "–": " ", "—": " ", "…": " "}
@@ -101,7 +101,7 @@ def _measured(text: str) -> float:
 
 
 def _ascii_words(text: str) -> int:
-    """Count the words of ASCII text by byte counts, in a quarter of the time of a regular expression."""
+    """The number of words in ASCII text, counted by the bytes that start one: four times as fast as a regex."""
     kinds = b" " + text.encode().translate(_KINDS)
     return kinds.count(b" a") + kinds.count(b" -a") + kinds.count(b"--a")
 

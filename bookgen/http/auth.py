@@ -71,8 +71,8 @@ class SignInWay(StrEnum):
 
 metrics.start_at_zero(metrics.SIGN_INS_FAILED, SignInWay)
 
-# One account's password may be guessed as often as one address may sign in (but at most 20 times), in five times the
-# period of that limit.
+# How many guesses of one account's password are allowed: as many as sign-ins from one address, but at most MAX_GUESSES,
+# and in a period that is GUESS_WINDOWS times as long.
 MAX_GUESSES = 20
 GUESS_WINDOWS = 5
 
@@ -349,14 +349,14 @@ def _told_of_failure(request: web.Request, way: SignInWay, name: str = "") -> It
 
 
 async def _holder(request: web.Request) -> int | None:
-    """The id of the account whose token the request carries, or None. For public routes, which need no token."""
+    """The id of the account whose token was sent; None without a valid token. For routes that need no token."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return await request.app[SERVICES].accounts.holder(token) if scheme == "Bearer" else None
 
 
 @contextlib.asynccontextmanager
 async def _own_guess(request: web.Request) -> AsyncIterator[None]:
-    """Count a guess, as `_one_guess` does, of the password of the account whose token was sent."""
+    """Count one guess of the caller's current password, for the block that compares it. See `_one_guess`."""
     db = request.app[SERVICES].database.http
     candidate = await accounts.candidate_by_id(db, request[ACCOUNT_ID], _caller(request).origin)
     async with _one_guess(request, candidate):
@@ -365,7 +365,7 @@ async def _own_guess(request: web.Request) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def _one_guess(request: web.Request, candidate: LoginCandidate) -> AsyncIterator[None]:
-    """Count one guess of an account's password, unless the block ends without an error. Raises RateLimited.
+    """Count a guess of a password, and take it back if the block succeeds. Raises RateLimited after too many guesses.
 
     The count of an account covers all addresses, spellings of the name and processes of the server. Addresses from
     which the account has signed in before have a count of their own, so that strangers cannot lock the owner out. Names

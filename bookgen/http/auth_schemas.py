@@ -31,7 +31,7 @@ class Password(String):
 
 
 class GivenPassword(Password):
-    """A password that is compared with the account's."""
+    """The account's current password, which is compared with the stored one. Only its length is checked here."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(minimum=1, maximum=1024, **kwargs)

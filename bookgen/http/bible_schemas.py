@@ -47,7 +47,7 @@ def _entries(shape: type[Schema], description: str) -> List:
 
 
 class BibleChangesSchema(Body):
-    """The fields to change. They take precedence over those of the model. An empty value removes a field."""
+    """The fields to change. The author's value of a field replaces the model's. An empty value removes the field."""
 
     kind = fields.String(
         validate=validate.OneOf([*map(str, StoryKind), ""], error=f"Must be empty or one of: {', '.join(StoryKind)}."),

@@ -165,8 +165,8 @@ async def duplicate_book(request: web.Request) -> web.Response:
 class LoadedBook:
     """A book as read from the database. `shown`: its detail form, without the estimate and the chapters.
 
-    `unchanged`: the cached chapters that are still current, by id. `sketches`: all chapters, in order. Those that are
-    not in `unchanged` have their texts, unless the book is `large`.
+    `unchanged`: the cached chapters that are still current, by id. `sketches`: all chapters, in order. Unless the book
+    is `large`, the sketches of all other chapters include the text.
     """
 
     book: Book
@@ -252,7 +252,7 @@ def _answer(request: web.Request, found: BookVersion, loaded: LoadedBook, code: 
 
 
 def _part(request: web.Request, found: BookVersion, loaded: LoadedBook, code: int, view: BookView) -> web.Response:
-    """The requested part of the book. Its ETag is the book's, so that it also works in If-Match."""
+    """The requested part of the book. It has the ETag of the whole book, which a later change can send as If-Match."""
     estimated, known = _estimated(_estimate(request, loaded.book, loaded.chapters)), Known(request)
     tag = _tag(found.version, estimated, loaded.progress if found.active else None)
     if known.by_tag(minimal_tag(tag) if view.minimal and request.method in READS else tag):
@@ -296,7 +296,7 @@ def _joined(head: bytes, pieces: Iterable[bytes]) -> bytes:
 
 
 def _kept_answer(request: web.Request, kept: KeptBook, code: int) -> web.Response:
-    """The cached book with the current estimate, or 304 for a caller that has both."""
+    """The cached book with the current estimate, or 304 if the caller already has this version with this estimate."""
     estimated, known = _estimated(kept.estimate), Known(request)
     if known.by_tag(_tag(kept.version, estimated, None)):
         return known.answer({})

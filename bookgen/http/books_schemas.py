@@ -293,7 +293,7 @@ class BookViewQuerySchema(Query):
 
     @post_load
     def whole_chapters(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Replace the name `chapters` by the names of all fields of chapters."""
+        """If the caller asked for `chapters`, put the names of all fields of a chapter in place of that name."""
         names = asked.get("fields", "").split(",")
         if CHAPTERS in names:
             names += [f"{CHAPTERS}.{name}" for name in ChapterSchema().fields]

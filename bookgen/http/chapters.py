@@ -97,7 +97,10 @@ async def change_chapter(request: web.Request) -> web.Response:
 
 
 async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
-    """The chapter if the request has If-Match, otherwise None. Raises Conflict if the chapter has another ETag."""
+    """Compare If-Match with the chapter's ETag and return the chapter. Without If-Match, read nothing and return None.
+
+    Raises Conflict if the ETags differ.
+    """
     if "If-Match" not in request.headers:
         return None
     db = request.app[SERVICES].database.http

@@ -58,7 +58,10 @@ class CreditCheckoutSchema(CheckoutSchema):
 
 
 def shown_package(package: CreditPackage, dearest: int) -> dict[str, Any]:
-    """A credit package as JSON. `dearest`: the highest price per book of all packages, in cents, for the savings."""
+    """A credit package as JSON. `dearest`: the highest price per book of all packages, in cents.
+
+    `savings_percent` says how much cheaper a book of this package is.
+    """
     per_book = cents_per_book(package)
     return shown(
         CreditPackageSchema,

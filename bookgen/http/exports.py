@@ -126,7 +126,7 @@ def _file(file: ExportedFile) -> web.Response:
 
 
 def disposition(filename: str) -> str:
-    """The header Content-Disposition of a download (RFC 6266): the name in ASCII for old clients, and in full."""
+    """The header Content-Disposition of a download (RFC 6266): the file name in ASCII for old clients, and in UTF-8."""
     plain = unicodedata.normalize("NFKD", filename).encode("ascii", "ignore").decode().replace('"', "").strip()
     stem, _, extension = plain.rpartition(".")
     plain = f"{stem.strip() or 'book'}.{extension}"

@@ -13,7 +13,10 @@ MAX_REASON_CHARACTERS = 500
 
 
 class FactSchema(Schema):
-    """One thing that a chapter says about the story. Later chapters follow it; rules compare it with other facts."""
+    """One thing that a chapter says about the story. Later chapters must agree with it.
+
+    Automatic checks compare it with other facts to find contradictions.
+    """
 
     id = fields.Integer(required=True)
     chapter_number = fields.Integer(required=True)

@@ -136,7 +136,7 @@ def _refuse_false(value: bool) -> None:
 
 @says(minProperties=1)
 class ApplyManySchema(Body):
-    """What to apply: suggestion ids, severities, or all safe suggestions. The first field that is sent counts."""
+    """What to apply: suggestion ids, severities, or all safe suggestions. Of several fields, only the first counts."""
 
     suggestion_ids = List(Integer(minimum=1), MAX_IDS)
     severity = List(fields.String(validate=choice(Severity)), len(Severity), metadata={"example": ["major", "minor"]})
@@ -208,7 +208,10 @@ def _entry(report: Report) -> str:
 
 
 def _by_rules_alone(unread: Sequence[Unread]) -> str:
-    """A sentence about the chapters that the model has not read, or not completely, and why."""
+    """A sentence for each group of chapters that only the built-in rules checked, wholly or partly, and why.
+
+    `unread`: the chapters that the model has not read, or not completely.
+    """
     told = ""
     for (whole, refused), some in groupby(sorted(unread, key=_kind), key=_kind):
         why = "the model refused" if refused else "the model's replies could not be used"

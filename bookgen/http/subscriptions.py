@@ -100,7 +100,7 @@ async def checkout(request: web.Request) -> web.Response:
 
 
 async def _next_plan(db: DB, subscription: Subscription) -> dict[str, Any] | None:
-    """The plan that begins when the paid period ends, if the account has chosen a smaller one."""
+    """The smaller plan that the account has chosen and that begins when the paid period ends; None if there is none."""
     plan = subscription.next_plan and await plans.find(db, subscription.next_plan)
     if not plan:
         return None

@@ -85,7 +85,7 @@ class PlanCheckoutSchema(CheckoutSchema):
 
 
 class PlanCheckoutResultSchema(Schema):
-    """A checkout session, or the result of a plan that was changed without one."""
+    """The checkout session to pay in, or, if the plan could be changed without a payment page, what has changed."""
 
     sessionId = fields.String()
     url = fields.String()
@@ -101,7 +101,7 @@ def shown_plan(plan: Plan) -> dict[str, Any]:
 
 
 def shown_subscription(subscription: Subscription, standing: Standing) -> dict[str, Any]:
-    """The subscription as JSON, with the plan and the period of `standing`, which apply now."""
+    """The subscription as JSON. `standing`: the plan and the period that apply now."""
     return shown(
         SubscriptionSchema,
         subscription,

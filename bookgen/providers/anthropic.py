@@ -156,7 +156,7 @@ async def _listen(streamed: StreamedReply, partial: PartialReply) -> StopReason 
 
 
 def _read_usage(partial: PartialReply, told: Mapping[str, Any] | None) -> None:
-    """Record the usage. The counts are running totals, so the last one counts."""
+    """Record the usage that an event reports. It replaces the earlier one, since the counts are running totals."""
     if told is None:
         return
     fields = {

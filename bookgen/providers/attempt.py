@@ -48,7 +48,8 @@ class CallFailed(Exception):
     - `usage`: as reported before the call broke off.
     - `bound`: whether one of our deadlines ended the call.
     - `cut`: whether the answer had begun, so that the provider may charge more than it reported.
-    - For the operator only: `detail` (the provider's message), the server's `address`, `cure`, and `to_do` (its text).
+    - For the operator only: `detail`, the provider's message; `address`, the server's; `cure`, what helps; and `to_do`,
+      the text of `cure`.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ CHECKED_EVERY = 400  # characters
 
 @dataclass(slots=True)
 class PartialReply:
-    """The reply so far. It survives a call that breaks off, whose tokens are charged too."""
+    """The reply so far. If the call breaks off, it still says how many tokens must be paid for."""
 
     deadlines: Deadlines = field(default_factory=Deadlines)
     text: list[str] = field(default_factory=list)
@@ -144,7 +145,10 @@ class Provider(ModelBase):
 
     @abstractmethod
     async def attempt(self, request: TextRequest) -> TextReply:
-        """Make one call: one HTTP request, or a few until it is known what the server supports. Raises CallFailed."""
+        """Make one call: one HTTP request, or a few until it is known what the server supports.
+
+        Raises CallFailed if the call fails, and DoesNotFit if the prompt is too long for the model.
+        """
 
     @abstractmethod
     def most(self, request: TextRequest) -> Usage:

@@ -18,7 +18,10 @@ TOKEN_KINDS = ("input", "output", "cache_write", "cache_read")
 
 
 class CallCounts:
-    """The metrics of one model. `name` returns `provider:model`; a local server may report its model's name later."""
+    """The metrics of one model. `name` is a function because a local server may report its model's name later.
+
+    It returns `provider:model`.
+    """
 
     def __init__(self, name: Callable[[], str]) -> None:
         self._name = name

@@ -32,9 +32,10 @@ class Deadlines:
 
 
 class Speed:
-    """The speed of a model, learned from its calls. `own`: it runs on a local server, whose speed is unknown at first.
+    """The speed of a model, learned from its calls, and the deadlines that follow from it.
 
-    `usual`: the shortest deadlines that are set.
+    `usual`: the shortest deadlines; a slow model gets longer ones. `own`: the model runs on a local server, so that its
+    speed cannot be assumed before it is measured.
     """
 
     def __init__(self, usual: Deadlines, *, own: bool) -> None:
@@ -52,7 +53,7 @@ class Speed:
     def deadlines(self, prompt_tokens: int, max_tokens: int, others: int) -> Deadlines:
         """Return the deadlines of a call while `others` other calls are in flight.
 
-        After each call that got no response, the wait for a local server doubles.
+        For a local server, the deadlines for the first byte and for silence double after each call without a response.
         """
         first, idle = self._usual.first_byte, self._usual.idle
         if self._own:

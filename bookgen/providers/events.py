@@ -20,7 +20,7 @@ DRAIN_SECONDS = 0.1  # for the bytes after DONE, so that the connection can be u
 
 
 class EventDecoder:
-    """Splits bytes into events, wherever the reads end: https://html.spec.whatwg.org/#event-stream."""
+    """Splits a stream of bytes into events; a read may end anywhere in one. https://html.spec.whatwg.org/#event-stream"""
 
     def __init__(self) -> None:
         self._unread: list[bytes] = []  # the start of a line whose end has not arrived
@@ -50,7 +50,10 @@ class EventDecoder:
 
 
 async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any]]:
-    """Yield the events in the bytes. Raises ProviderError if an event reports one, ValueError if one is unreadable."""
+    """Yield the events in the bytes.
+
+    Raises ProviderError for an event that reports an error, and ValueError for an unreadable event.
+    """
     decoder, done = EventDecoder(), False
     async for read in reads:
         for name, data in decoder.feed(read):

@@ -50,10 +50,10 @@ _LOCKED_EVENTS = {"authentication": 401, "permission": 403, "insufficient_quota"
 
 
 class ProviderError(Exception):
-    """An error that the provider reported. `status`: of the response; None if a stream reported
-    the error after status 200.
+    """An error that the provider reported.
 
-    `body`: the error as parsed JSON, or as text.
+    `status`: the status of the response; None if a stream reported the error after status 200. `body`: the error as
+    parsed JSON, or as text.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _why(error: OSError) -> str:
-    """Return why a connection failed: asyncio's message repeats the address and leaves the reason out."""
+    """Return why a connection failed, by its error number: asyncio's own message gives the address but no reason."""
     if error.errno is None or error.errno <= 0 or isinstance(error, ssl.SSLError):
         return error.strerror or str(error)
     return os.strerror(error.errno)
@@ -124,7 +124,7 @@ def no_answer(detail: str) -> CallFailed:
 
 
 def filtered(error: Exception) -> bool:
-    """Whether the error means that a content filter refused, for which other servers use a stop reason."""
+    """Whether the error means that a content filter refused. Other servers report that as the reply's stop reason."""
     return (
         isinstance(error, ProviderError)
         and error.status in (None, 200, 400, 403)

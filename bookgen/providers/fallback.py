@@ -24,7 +24,10 @@ log = structlog.get_logger(__name__)
 
 
 class FallbackModel(TextModel):
-    """Asks `first`, then `second`. Its outage is that of `second`, since `first` never waits for an outage to end."""
+    """Asks `first` and, if it fails or refuses, `second`.
+
+    `outage` is that of `second`: calls never wait for an outage of `first` to end, because `second` answers instead.
+    """
 
     def __init__(self, first: TextModel, second: TextModel) -> None:
         self._first, self._second = first, second

@@ -13,9 +13,9 @@ TOLD_SECONDS = 5.0  # a shorter wait is not shown
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A wait of runs for a provider. `since` and `until` are in UTC.
+    """A time in which runs wait for a provider that gives no answers. `since`: when it began, in UTC.
 
-    `until`: when the runs give up; None if they do not. `reason`: what the provider does, such as "is busy".
+    `until`: when the runs give up, in UTC; None if they never do. `reason`: what the provider does, such as "is busy".
     `by_operator`: whether the wait lasts until the operator fixes something, such as the key.
     """
 
@@ -26,11 +26,11 @@ class Outage:
 
 
 class Halted(Exception):
-    """The wait ended because calls are halted."""
+    """Raised in a call that waits for a provider when a `Halt` is set."""
 
 
 class Halt:
-    """While it is set, no call begins and waiting calls give up. Calls in flight continue.
+    """A switch: while it is set, no call begins and waiting calls give up. Calls in flight continue.
 
     `waits_for`: why the call has no answer yet, after its first failure or while it waits for its turn.
     """

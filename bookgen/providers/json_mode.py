@@ -18,7 +18,10 @@ class JsonMode(StrEnum):
 
 
 class JsonLadder:
-    """Steps down to a plainer mode when a server rejects one, and tries the first mode again after an hour."""
+    """The mode in which a server is asked for JSON: at first with a schema, and a plainer one after each rejection.
+
+    An hour after a plainer mode first worked, the mode with a schema is tried again.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -46,12 +49,12 @@ class JsonLadder:
         return True
 
     def confirm(self) -> None:
-        """Keep the mode, since the server answered in it."""
+        """Record that the server answered in the current mode, which then stays in use."""
         if not self._proven and self._mode is not JsonMode.SCHEMA:
             self._until = self._clock() + SECONDS_UNTIL_ASKED_AGAIN
         self._answered, self._proven = self._mode, True
 
     def abandon(self) -> None:
-        """Return to the previous mode: the call failed in the plainest one too, so the mode was not the reason."""
+        """Return to the last mode that worked. A plainer mode failed too, so the mode was not what was wrong."""
         if not self._proven:
             self._mode = self._answered

@@ -44,9 +44,9 @@ class Lockout:
                 self._breaker.let_go()
 
     async def sit_out_one(self, failed: CallFailed, refusals: int) -> None:
-        """Wait before the next try of a call, if only this call was refused, by now `refusals` times in a row.
+        """Wait before the next try of a call that was refused `refusals` times in a row, while other calls are not.
 
-        Other calls are not delayed. If the provider refuses all calls, `sat_out` makes them wait.
+        Does nothing if the provider refuses all calls: then `sat_out` makes them wait.
         """
         if not failed.of_all_calls:
             doubled = self._poll_seconds * 2.0 ** min(refusals - 1, MAX_DOUBLINGS)

@@ -22,9 +22,9 @@ def first_round(text: str) -> int | None:
 
 
 def _run(tail: str) -> int | None:
-    """Return how many characters at the end of `tail` repeat those one round before them; None if too few do.
+    """Return how many characters at the end of `tail` only repeat the text before them; None if they are too few.
 
-    The length of a round is the distance between the last PROBE characters and their previous occurrence.
+    The repeated text, a round, is as long as the distance from the last PROBE characters to their previous occurrence.
     """
     probe = tail[-PROBE:]
     before = tail.rfind(probe, 0, len(tail) - 1)

@@ -62,7 +62,7 @@ class ModelEntry(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _group(cls, given: Any) -> Any:
-        """Group the rates, which are among the other keys in the file."""
+        """Move the rates into an object `rates`: in the file they are next to the model's other keys."""
         if not isinstance(given, dict):
             return given
         rates = {name: value for name, value in given.items() if name in RATES}
@@ -139,7 +139,7 @@ def _checked(table: Mapping[str, Any], file: Path) -> ModelTable:
 
 
 def _names(place: tuple[int | str, ...]) -> Iterator[str]:
-    """The names of an entry, spelled as in the file."""
+    """The parts of the TOML key at `place`, the location in a validation error, spelled as in the operator's file."""
     for name in map(str, place):
         if name not in ("models", "rates"):
             yield f'"{name}"' if "." in name else name

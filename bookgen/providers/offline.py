@@ -65,7 +65,7 @@ def _tokens(characters: int) -> int:
 
 
 def _told(brief: Brief) -> dict[str, Any]:
-    """The outline or the digest of a book that gets a sample story; empty for any other request."""
+    """The outline of a book that gets a sample story, or the digest of one of its chapters; empty for other calls."""
     told, stage = telling_for(brief), brief.text("stage")
     if told and stage == "outline":
         return telling.outline(brief, told)

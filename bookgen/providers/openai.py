@@ -97,7 +97,7 @@ class OpenAIProvider(SdkProvider):
                     await self._choose_model(await self._client())
 
     async def _choose_model(self, client: Any) -> None:
-        """Take the server's only model. If it has several, the operator must name one."""
+        """Use the server's only model. Raises CallFailed if it has none or several: the operator must name one."""
         names = await self._model_names(client)
         if len(names) != 1:
             there = f"has {', '.join(names[:MAX_NAMES])}; name one of them as" if names else "lists no models; set"

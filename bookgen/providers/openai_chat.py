@@ -1,6 +1,6 @@
 """Chat Completions as compatible servers implement it: Ollama, vLLM, LM Studio, llama.cpp, gateways.
 
-Requests use only fields that all of them know. A field that a server rejects by name is not sent to it again.
+Requests use only fields that all these servers know. A field that a server rejects by name is not sent to it again.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class ChatProtocol:
     def learned(self, error: Exception, body: dict[str, Any]) -> bool:
         """Adapt to an error of a request with this `body`. Return whether the request is worth sending again.
 
-        A rejected field is left out or renamed, the reply is made shorter, or JSON is requested in a plainer way: some
-        servers do not say that they rejected the way.
+        A rejected field is left out or renamed, the reply is made shorter, or JSON is requested in a plainer way. The
+        last is also tried if the error does not say what was wrong, as some servers' errors do not.
         """
         words, limit = said(error), output_limit(error)
         if limit is not None and limit < body[self._token_field]:

@@ -95,7 +95,7 @@ class OpenAIImageProvider(OpenAIProvider):
 
 
 class OpenAIImages(ImageModel):
-    """Uses the pacing and retries of a text model over OpenAIImageProvider."""
+    """Makes pictures. `model`: a text model with pacing and retries, whose provider is an OpenAIImageProvider."""
 
     def __init__(self, model: TextModel) -> None:
         self._model = model

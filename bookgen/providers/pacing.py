@@ -66,8 +66,10 @@ class FairQueue:
 class Pacing:
     """Bounds concurrent calls and requests per minute. Requests are spaced evenly, so no minute exceeds the limit.
 
-    `learns`: measure how many calls the server serves at once, up to `concurrency`. All callers wait in a fair queue.
-    Only the first in the queue waits for a slot and for the provider's rate, because those waits are not fair.
+    `learns`: measure how many calls the server serves at once, up to `concurrency`.
+
+    All callers wait in a fair queue. Only its first caller waits for a free slot and for the limit per minute: if more
+    callers waited there, accounts would not take turns.
     """
 
     def __init__(self, *, concurrency: int, requests_per_minute: int = 0, learns: bool = False) -> None:
@@ -78,7 +80,7 @@ class Pacing:
         self._bound_requests()
 
     def share(self, processes: int) -> None:
-        """Keep to this process's share of the concurrent calls and of the requests per minute."""
+        """Keep to this process's share of both limits if `processes` processes share them equally."""
         if processes != self._processes:
             self._processes = processes
             self._slots.share(processes)

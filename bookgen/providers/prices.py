@@ -27,7 +27,7 @@ class Price:
     above: Price | None = None
 
     def of(self, usage: Usage) -> int:
-        """Return the cost in micro-units, rounded up so that a sum of calls never costs too little.
+        """Return the cost in micro-units, rounded up so that the sum over many calls is never too low.
 
         If the usage is that of several calls, their mean prompt length decides whether `above` applies.
         """

@@ -22,7 +22,7 @@ _TAKES: Mapping[str, Callable[[Usage], int]] = {
 
 
 class RateLimits:
-    """Learns from answered calls what the limits per minute are, how much of each a call uses, and how long calls take.
+    """Learns from the responses to calls: the limits per minute, how much of each a call uses, and how long calls take.
 
     Example: if the limits allow 60 calls per minute and a call takes 30 seconds, 30 concurrent calls use them up.
     """

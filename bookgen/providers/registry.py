@@ -100,7 +100,7 @@ def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
 
 
 def without_price(model: TextModel) -> list[str]:
-    """Return the names of the models in `model` that have no price, so that cost caps cannot count their calls."""
+    """Return the names of `model` and its fallback that have no price, so that cost caps cannot count their calls."""
     return [name for name in model.names if prices().of(name) is None]
 
 
@@ -115,7 +115,7 @@ def chosen(spec: str, settings: ModelSettings) -> str:
 
 
 def _default(provider: str, access: Access) -> str:
-    """Return the provider's default model, or THE_ONLY_ONE at another address, which may have other models."""
+    """Return the provider's default model. For a compatible server at another address: THE_ONLY_ONE, its only model."""
     return THE_ONLY_ONE if access.url and not PROVIDERS[provider]().needs_key else prices().defaults.get(provider, "")
 
 

@@ -43,8 +43,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RetryRules:
-    """When to retry, in seconds. `patience`: how long a call waits for a busy or absent provider; `outage`: the same
-    for calls of a run. If `outage` is 0, each failure of an absent provider costs a try."""
+    """When to retry, in seconds. `patience`: how long a call waits for a provider that is busy or cannot be reached;
+    `outage`: the same for calls of a run. If it is 0, each failure to reach the provider costs a try."""
 
     tries: int = 4
     first_delay: float = 2
@@ -218,9 +218,9 @@ class RetryingModel(TextModel):
         waits_for: Outage | None,
         lockout: Lockout | None,
     ) -> TextReply | None:
-        """Try once. Return None if the provider became busy or absent while the call waited for its turn.
+        """Try once. Return None if the provider became busy or unreachable while the call waited for its turn.
 
-        `waits_for`: the wait that is shown during the try. `lockout`: what to wait for first, without a time limit.
+        `waits_for`: the wait that is shown during the try. `lockout`: its end is awaited first, without a time limit.
         """
         async with AsyncExitStack() as held:
             if lockout:
@@ -302,7 +302,7 @@ class RetryingModel(TextModel):
 
     @asynccontextmanager
     async def _waiting(self, halt: Halt) -> AsyncIterator[None]:
-        """A context for a wait that a halt ends."""
+        """Count the block as a waiting call, and raise Halted in it once `halt` is set."""
         with self._counts.waiting():
             async with halt.waiting():
                 yield
@@ -317,7 +317,7 @@ class RetryingModel(TextModel):
             return await self._breaker.admitted()
 
     async def _sit_out(self, patience: _Patience, absences: int) -> None:
-        """Wait during an outage. It costs a run no try, but uses its patience."""
+        """Wait before the next try during an outage. The wait costs no try, but is subtracted from `patience`."""
         delay = self._rules.delay(absences)
         patience.spend(delay)
         await asyncio.sleep(delay)
@@ -354,7 +354,7 @@ class RetryingModel(TextModel):
 
 
 def _begins(slot: Slot, halt: Halt, tell: Callable[[], None] | None) -> None:
-    """Record that the reply has begun, which ends the wait."""
+    """Record that the reply has begun, so that the call waits for nothing any more."""
     slot.answered()
     halt.waits_for = None
     if tell is not None:

@@ -136,7 +136,7 @@ class SdkProvider(Provider):
             raise failed from error
 
     async def _explain(self, client: Any, failed: CallFailed) -> None:
-        """Add for the operator the address, what to do, and which models there are."""
+        """Add to `failed`, for the operator: the server's address, what to do, and the models that the server has."""
         failed.address = self._access.url
         if failed.cure is Cure.MODEL and self.is_own_server and (names := await self._names(client)):
             failed.detail = f"{failed.detail.rstrip('.')}; it has {', '.join(names)}"
@@ -232,9 +232,10 @@ class SdkProvider(Provider):
     async def _streamed(
         self, held: AsyncExitStack, response: AbstractAsyncContextManager[Any], partial: PartialReply
     ) -> StreamedReply:
-        """Send a request and wait for the headers. `held` closes the response. Raises ProviderError.
+        """Send a request and wait for the headers of its response, which `held` closes in the end.
 
-        `response`: the return value of a method of the SDK's `with_streaming_response`.
+        `response`: the return value of a method of the SDK's `with_streaming_response`. Raises ProviderError for a
+        status of 400 or more, and SilentServer if no headers come in time.
         """
         deadlines = partial.deadlines
         with self._reported_errors():
@@ -298,7 +299,7 @@ class SdkProvider(Provider):
         return asked if request.least_tokens is None else min(asked, request.least_tokens)
 
     def _fits_with_less(self, error: Exception, request: TextRequest, partial: PartialReply) -> bool:
-        """Whether a request that was refused as too long fits the window, which is known now, with a shorter reply."""
+        """Learn the window from the error of a request that was too long. Return whether a shorter reply would fit."""
         if request.least_tokens is None or not too_long(error):
             return False
         refused = self._window.refused(said(error), partial.prompt, request.max_tokens)
@@ -344,7 +345,10 @@ def _reads_as_refusal(request: TextRequest, text: str) -> bool:
 
 
 def _guessed(request: TextRequest, partial: PartialReply) -> Usage:
-    """Estimate the usage from the length of the texts. Local servers send one event per token."""
+    """Estimate the usage from the length of the texts; the reply had at least one token for each event.
+
+    Local servers send one event per token.
+    """
     written = max(_tokens(partial.written or sum(map(len, partial.text))), partial.events)
     return Usage(calls=1, input_tokens=_tokens(_characters(request)), output_tokens=written)
 

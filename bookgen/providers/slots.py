@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-# Before one more call is tried again. It doubles each time, since the extra call has to wait for others to end.
+# How long no extra call is allowed once the server proved to be full. The pause doubles each time, since an extra call
+# is slow: it has to wait for others to end.
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 60.0, 3600.0
 
 
@@ -29,9 +30,10 @@ class Slot:
 
 
 class Slots:
-    """Bounds the calls in flight to `most`. `learns`: to fewer at first, beginning with one.
+    """Bounds the calls in flight to `most` or, if `learns`, to as many as the server has proved to serve at once.
 
-    Whenever a call waits, one more is then tried, until such an extra call had to wait for another call's reply.
+    If it learns, it begins with one call, and always allows one more than proved. If this extra call has to wait until
+    another call's reply has ended, the server is full: no extra call is then allowed for a while.
     """
 
     def __init__(self, most: int, *, learns: bool) -> None:
@@ -76,7 +78,7 @@ class Slots:
             self._freed.set()
 
     def saw(self, slot: Slot) -> None:
-        """Learn from a first word how many replies stream at once."""
+        """Learn, when the first word of a call arrives, how many calls the server serves at once."""
         self._told += 1
         if self._told > self._shown:
             self._shown, self._pause = self._told, FIRST_PAUSE_SECONDS

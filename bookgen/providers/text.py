@@ -31,7 +31,8 @@ class StopReason(StrEnum):
 class Block:
     """A part of the system prompt. `cache` marks the end of a prefix that later calls of the book repeat exactly.
 
-    `size`: its estimated tokens, where they are known. To count those of a whole book would block the event loop.
+    `size`: the estimated tokens of `text`, for a text that is so long that counting them would block the event loop,
+    such as a whole book. None: they are counted when they are needed.
     """
 
     text: str
@@ -45,7 +46,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of the conversation. `cache` marks the end of a prefix, as in Block. The last four marks count."""
+    """One turn of the conversation. `cache` marks the end of a prefix, as in Block.
+
+    Of all marks in a request, only the last four are used.
+    """
 
     role: Literal["user", "assistant"]
     text: str
@@ -56,10 +60,10 @@ class CallBudget(Protocol):
     """What calls may cost. `call_id` identifies a call in the ledger of costs."""
 
     async def reserve(self, call_id: UUID, model: str, most: Usage) -> None:
-        """Reserve the most that a call of `model` can use, before it is sent. Raises CostCapReached."""
+        """Reserve the cost of `most`, before the call is sent. Raises CostCapReached if that would exceed a cap."""
 
     async def release(self, call_id: UUID) -> None:
-        """Return the reservation of a call that is not charged."""
+        """Cancel the reservation of a call that costs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ class TextRequest:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one call used."""
+    """What one call used: its model, its tokens and pictures, and its id in the ledger of costs."""
 
     model: str
     usage: Usage
@@ -178,7 +182,7 @@ class TextReply:
 
     @property
     def is_sample(self) -> bool:
-        """Whether it is sample text of the offline model, which knows only a few languages."""
+        """Whether the reply is sample text of the offline model, which knows only a few languages."""
         return self.model == "offline"
 
 
@@ -186,7 +190,7 @@ class TextReply:
 class ShownSpeed:
     """The measured speed of a model.
 
-    Tokens it writes per second, seconds it needs to read one prompt token, and seconds before its first word in a call.
+    The fields: tokens that it writes per second, seconds per prompt token that it reads, seconds until its first word.
     """
 
     tokens_a_second: float

@@ -11,7 +11,7 @@ from bookgen.providers.text import StopReason
 
 SECONDS_UNTIL_FORGOTTEN = 3600.0  # the model may be reloaded with another window
 SMALLEST, LARGEST = 256, 10_000_000  # tokens; a reported size outside of these is not a window
-UNTOLD = 0.6  # the assumed window, as a part of the size that did not fit, if the server does not report it
+UNTOLD = 0.6  # if the server does not report its window, the window is assumed to be this part of what did not fit
 AROUND = 32  # tokens that a chat template adds to a prompt
 ROUND = 256  # windows are multiples of it; a server that cuts a prompt mostly reads a multiple of 1,024 tokens
 READ_AT_ONCE = 1_024
@@ -94,9 +94,10 @@ class ContextWindow:
         return DoesNotFit(self.estimated or told)
 
     def answered(self, prompt: int, told: Usage, asked: int, stop: StopReason | None) -> DoesNotFit | None:
-        """Learn from the reply to a prompt of these estimated tokens. The reply could have `asked` tokens of the model.
+        """Learn from a reply. Return a DoesNotFit if the server read only a part of the prompt, otherwise None.
 
-        `told`: the usage that the server reported. Return a DoesNotFit if it read only a part of the prompt; else None.
+        `prompt`: the estimated tokens of the prompt. `told`: the usage that the server reported. `asked`: how many
+        tokens, as the model counts them, the reply could have at most. `stop`: why the reply ended.
         """
         read = told.input_tokens + told.cache_write_tokens + told.cache_read_tokens
         if not self._own or not told.calls or prompt < MIN_COMPARED_TOKENS or not read:
@@ -125,7 +126,7 @@ class ContextWindow:
         return self._held if self._clock() < self._held_until else 0
 
     def _weigh(self, weight: float) -> None:
-        """Keep the largest weight, so that the same request is always built the same way."""
+        """Keep the largest weight seen. If it could fall too, the same request would be built differently later."""
         self._weight = min(max(self._weight, weight), HEAVIEST)
 
 

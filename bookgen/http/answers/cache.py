@@ -51,7 +51,8 @@ class KeptChapter(NamedTuple):
 class KeptBook:
     """A book as JSON bytes: `head` has all fields except the chapters and the estimate, `chapters` the chapters by id.
 
-    `estimate` returns the current estimate, which changes with the speed of the model. It is None without an outline.
+    `estimate` is a function, since the current estimate changes with the speed of the model. A book without an outline
+    has None instead.
     """
 
     version: str
@@ -74,8 +75,8 @@ K = TypeVar("K", KeptBook, KeptList)
 class KeptAnswers(Generic[K]):
     """A cache of books by book id, or of lists by account id, of at most `most_bytes` bytes.
 
-    Before `find`, the caller reads the current version from the database, which also checks the owner. So no stale
-    answer is returned.
+    Before `find`, the caller reads the current version of the book or list from the database, in a query that also
+    checks the owner. So `find` returns neither an outdated answer nor one of another account.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -84,7 +85,7 @@ class KeptAnswers(Generic[K]):
         self._answers: OrderedDict[int, K] = OrderedDict()
 
     def latest(self, number: int) -> K | None:
-        """The cached answer, which may be out of date; None if there is none."""
+        """The cached answer for the book id or account id `number`, which may be out of date; None if there is none."""
         return self._answers.get(number)
 
     def find(self, number: int, version: str) -> K | None:

@@ -30,7 +30,9 @@ def in_pieces(
     status: int = 200,
     pick: Pick = dict,
 ) -> large_answers.InPieces:
-    """A response of JSON: `before`, then the chapters, separated by commas, then `after`. Raises PayloadTooLarge.
+    """A response of JSON: `before`, then the chapters, separated by commas, then `after`.
+
+    Raises PayloadTooLarge if the chapters together are larger than MAX_RESPONSE_BYTES.
 
     While the caller reads a piece, no database connection is in use and the next piece is not in memory yet. A chapter
     that is saved in the meantime is sent with its new text, although the ETag is the one of the old text.

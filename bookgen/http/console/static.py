@@ -54,7 +54,7 @@ def _read() -> Iterator[tuple[str, Asset]]:
 
 @refuses(errors.NotFound)
 async def asset(request: web.Request) -> web.Response:
-    """A file of this version. Raises NotFound for any other version, since its files no longer exist."""
+    """The file named in the URL. Raises NotFound if the URL has an older version, whose files are gone."""
     known = await asyncio.to_thread(assets)
     found = known.files.get(request.match_info["name"])
     if found is None or request.match_info["version"] != known.version:

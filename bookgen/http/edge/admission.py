@@ -60,7 +60,7 @@ async def _account_id(request: web.Request, route: Route, accounts: Accounts) ->
 async def admit(request: web.Request, route: Route, app: web.Application) -> None:
     """Count the request against the rate limit of the account or, on a public route, of the address.
 
-    Raises RateLimited beyond the limit, and while an account does not read its earlier answers.
+    Raises RateLimited if the limit is exceeded, or if too much of the account's earlier answers is still unread.
     """
     limiter = app[SERVICES].limiter
     if route.limit is None:
@@ -92,7 +92,8 @@ async def take_from_shared(app: web.Application, name: str, caller: str, budget:
     """Take one token from a rate limit's bucket that all processes share, such as the sign-ins from one address.
 
     `name` is the kind of bucket, and `caller` is whose bucket it is. A bucket in this process's memory is tried first,
-    so that a flood does not reach the database. The bucket in memory never has fewer tokens than the shared one.
+    so that a flood does not reach the database. The bucket in memory never has fewer tokens than the shared one, so it
+    refuses nothing that the shared one would allow.
     """
     verdict = app[SERVICES].limiter.take_from(name, caller, budget)
     if not verdict.allowed:
@@ -120,7 +121,10 @@ def require_disk(app: web.Application) -> None:
 
 
 def admit_stranger(request: web.Request, app: web.Application) -> None:
-    """Count a request to an unknown path, or with an invalid token, against the address. Raises RateLimited."""
+    """Count a request to an unknown path, or with an invalid token, against the rate limit of its address.
+
+    Raises RateLimited if the limit is exceeded.
+    """
     verdict = app[SERVICES].limiter.take_of_address(LimitClass.PUBLIC, clients.address(request, app))
     _hold_to(request, verdict, LimitClass.PUBLIC)
 

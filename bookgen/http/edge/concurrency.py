@@ -11,9 +11,10 @@ AT_ONCE = 2
 
 
 class RequestLines:
-    """Semaphores of each account: one for its reads, one for its writes, and one for counting expensive requests.
+    """Semaphores of each account: one for its reads, one for its writes, and one for the count of expensive requests.
 
-    Each lets AT_ONCE requests run. A waiting request holds no database connection.
+    Each lets AT_ONCE requests run. The third is only held while a request is counted in the database. A request that
+    waits for a semaphore holds no database connection.
     """
 
     def __init__(self) -> None:

@@ -95,7 +95,7 @@ def is_expected(request: web.Request, body: bytes) -> bool:
 
 
 def _is_expected(request: web.Request, tag: str) -> bool:
-    """RFC 9110's strong comparison: a weak tag matches nothing."""
+    """Whether If-Match is missing or names `tag`, by RFC 9110's strong comparison: a weak tag (`W/…`) never matches."""
     given = request.headers.get("If-Match")
     return (
         given is None
@@ -105,5 +105,5 @@ def _is_expected(request: web.Request, tag: str) -> bool:
 
 
 def _names(given: str, tag: str) -> bool:
-    """Whether the header names the tag. RFC 9110's weak comparison: caches and compressing proxies add `W/`."""
+    """Whether `given`, the value of If-None-Match, names `tag`. A `W/`, which caches and proxies add, is ignored."""
     return given.strip() == "*" or tag in (each.strip().removeprefix("W/") for each in given.split(","))

@@ -2,9 +2,9 @@
 
 An unreadable request is answered with the usual error envelope. The other connections are closed.
 
-aiohttp has no settings for these bounds, so they override public but undocumented methods of its `RequestHandler`
-(`connection_made`, `connection_lost`, `data_received`, `finish_response`, `handle_error`) and the `__call__` of its
-`Server`. They were tried on aiohttp 3.14.4 and 3.14.5; `tests/http/edge/test_floods.py` shows whether they still work.
+aiohttp has no settings for these limits, so the classes below override public but undocumented methods of its
+`RequestHandler` (`connection_made`, `connection_lost`, `data_received`, `finish_response`, `handle_error`) and the
+`__call__` of its `Server`. This works with aiohttp 3.14.4 and 3.14.5; `tests/http/edge/test_floods.py` checks it.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ MIN_CHECKED_BYTES = 6 * MAX_TINY_CHUNKS  # fewer bytes cannot hold so many chunk
 
 
 class BoundedRunner(web.AppRunner):
-    """aiohttp's runner with a `BoundedServer` for the connections of its sites.
+    """aiohttp's runner, but its sites accept connections with a `BoundedServer`.
 
-    The runner's own server only routes requests.
+    The server that aiohttp's runner creates accepts none; `BoundedServer` passes each request on to it.
     """
 
     def __init__(self, app: web.Application) -> None:
@@ -149,9 +149,9 @@ class BoundedConnection(web.RequestHandler):
         self.lost = asyncio.Event()
 
     def call_off(self, task: asyncio.Task[Any] | None) -> None:
-        """Cancel `task` if the caller disconnects; None cancels nothing any more. The task must not change any data.
+        """From now on, cancel `task` if the caller disconnects. None: cancel nothing. The task must not change data.
 
-        Raises CallerLeft if the caller has disconnected already.
+        Raises CallerLeft if there is a task but the caller has disconnected already.
         """
         if task is not None and self.lost.is_set():
             raise CallerLeft
@@ -231,7 +231,7 @@ def _is_in_tiny_chunks(data: bytes) -> bool:
 
 
 def _sizes(response: web.StreamResponse) -> tuple[int, int]:
-    """The size of an answer in bytes (an upper bound), and how many of them stay in memory until they are sent.
+    """The size of an answer in bytes (an upper bound), and how many bytes of it stay in memory until they are sent.
 
     A body that is in memory is written to the socket in parts, because copying it whole would block the event loop.
     """

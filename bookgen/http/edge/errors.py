@@ -50,7 +50,7 @@ def as_domain_error(error: Exception, request_id: str, path: str = "") -> errors
 
 
 def is_unforeseen(error: Exception) -> bool:
-    """Whether an error is unexpected and answered with a bare 500."""
+    """Whether an error is unexpected, so that the answer is a 500 that says nothing about it."""
     return as_domain_error(error, "").wire.status == HTTPStatus.INTERNAL_SERVER_ERROR
 
 

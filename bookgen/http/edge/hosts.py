@@ -18,7 +18,10 @@ from bookgen.rate_limits import parse_address
 
 
 def require_own(request: web.Request, app: web.Application) -> None:
-    """Raise InvalidInput if the Host header names another host. It may be absent, since every browser sends it."""
+    """Raise InvalidInput if the Host header names another host.
+
+    A request without the header passes: every browser sends one, so such a request is no DNS rebinding.
+    """
     given, site = request.headers.get("Host"), app[SERVICES].site
     if given is None:
         return

@@ -63,7 +63,10 @@ async def _repeated(request: web.Request, keyed: KeyedRequest, found: KeyedAnswe
 
 
 async def _settle(storing: Awaitable[None]) -> None:
-    """Await the write of a request's outcome. If the database is down, only log it: the request was carried out."""
+    """Await the write of a request's outcome. If the database is down, log that and raise nothing.
+
+    The request itself was carried out, so its caller must not get an error.
+    """
     try:
         await storing
     except Unavailable as error:

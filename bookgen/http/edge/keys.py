@@ -82,8 +82,8 @@ class Services:
     limiter: Limiter
     site: Site
     estimate: Callable[[Book, Sequence[Chapter]], Callable[[], Estimate]]  # returns a function that computes it
-    unready: Callable[[], str | None] = lambda: None  # why a load balancer should send nothing here, if so
-    shortage: Callable[[], str | None] = lambda: None  # why nothing more may be stored, if so
+    unready: Callable[[], str | None] = lambda: None  # why a load balancer must send nothing here; None: it may
+    shortage: Callable[[], str | None] = lambda: None  # why nothing more may be stored; None: it may
     disk: Callable[[], DiskSpace | None] = lambda: None  # the space on the disk that has the data folder
 
 

@@ -14,7 +14,7 @@ from bookgen.errors import PayloadTooLarge, RateLimited
 LARGE = 1 << 20  # bytes; smaller answers are sent as a whole
 PIECE = 256 << 10
 MAX_RESPONSE_BYTES = 512 << 20
-# The size of all answers that an account has requested and not read yet.
+# The limit on all answers together that an account has requested and not read yet.
 MAX_ACCOUNT_BYTES = 64 << 20
 MAX_PIECE_BYTES = 4 << 20  # one chapter, in bytes of UTF-8
 
@@ -35,7 +35,10 @@ def tag_of(version: bytes) -> str:
 
 
 def batches(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
-    """The ids in order, in batches of at most PIECE bytes, or of one id. `sizes`: pairs of an id and its bytes."""
+    """The ids in order, in batches of at most PIECE bytes; a larger item is a batch of its own.
+
+    `sizes`: pairs of an item's id and its size in bytes.
+    """
     batch: list[int] = []
     held = 0
     for number, size in sizes:
@@ -63,7 +66,7 @@ class Outgoing:
         self._of_account: Counter[int] = Counter()
 
     def require_room(self, account_id: int) -> None:
-        """Raise RateLimited if the caller does not read its earlier answers."""
+        """Raise RateLimited while MAX_ACCOUNT_BYTES or more of the account's earlier answers are unread."""
         if self._of_account[account_id] >= MAX_ACCOUNT_BYTES:
             raise RateLimited(
                 "Earlier responses to you are still being sent. Read them first, then try again.",

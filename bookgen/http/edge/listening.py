@@ -19,7 +19,7 @@ MAX_FILES = 65_536
 
 
 def allow_open_files() -> None:
-    """Raise the limit of open files to the machine's maximum. The usual 1,024 are fewer than the connections."""
+    """Raise the limit of open files to the machine's maximum: the usual 1,024 are too few for all connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(MAX_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -28,7 +28,10 @@ def allow_open_files() -> None:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Bind the port. Connections wait in the system's queue until `listen` accepts them. Raises StartupError."""
+    """Bind the port. Connections wait in the system's queue until `listen` accepts them.
+
+    Raises StartupError if the address is not this machine's, or if the port is in use or not permitted.
+    """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -67,7 +70,7 @@ def url(host: str, port: int) -> str:
 
 
 def is_everywhere(bound: socket.socket) -> bool:
-    """Whether the socket is bound to all addresses of the machine (0.0.0.0 or ::), which is no address for a URL."""
+    """Whether the socket is bound to all addresses of the machine (0.0.0.0 or ::), which no URL can use."""
     return ip_address(bound.getsockname()[0]).is_unspecified
 
 

@@ -108,10 +108,9 @@ async def _validate(request: web.Request, endpoint: Endpoint) -> None:
 
 
 async def _require_own(request: web.Request, route: Route) -> None:
-    """Raise NotFound, with the kind in the message, if the resource in the path is missing or another account's.
+    """Raise NotFound if the resource in the path, such as a book, does not exist or is another account's.
 
-    Called when a request has failed, so that this error takes precedence over one in the body, in the query, or about a
-    part of the resource.
+    Called after a request has failed: this error then replaces one about the body, the query or a part of the resource.
     """
     _, collection, *rest = route.path.split("/")
     table = TABLE_OF.get(collection)

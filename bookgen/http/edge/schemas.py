@@ -86,7 +86,7 @@ class Range(validate.Range):
 
     @property
     def bounds(self) -> str:
-        """The bounds in words. A bound of the database's integers says nothing to a reader, so it is left out."""
+        """The bounds in words. One that is only the largest or smallest integer of a database column is left out."""
         if self.is_bounded:
             return f"from {_numeral(self.min)} to {_numeral(self.max)}"
         return f"at least {_numeral(self.min)}" if self.min > -LARGEST else ""

@@ -11,7 +11,10 @@ PREFIX = "/api/"
 
 
 async def answer(request: web.Request) -> web.StreamResponse:
-    """A redirect or the answer to a preflight. Raises HTTPNotFound or HTTPMethodNotAllowed."""
+    """The redirect to the path with a slash, the answer to a CORS preflight, or a 404 page for a browser.
+
+    Otherwise raises HTTPNotFound for an unknown path, or HTTPMethodNotAllowed for a method that the path lacks.
+    """
     refusal = request.match_info.http_exception or web.HTTPNotFound()
     if isinstance(refusal, web.HTTPMethodNotAllowed) and _is_preflight(request):
         return web.Response(status=204, headers=cors.preflight(refusal.allowed_methods))
@@ -42,7 +45,10 @@ def _is_preflight(request: web.Request) -> bool:
 
 
 async def _exists_with_slash(request: web.Request) -> bool:
-    """Whether the path with a slash is a route of the API. Only /api/ counts: no redirect leads to another host."""
+    """Whether the path is a route of the API once a slash is added at its end.
+
+    Only paths under /api/ count, so that no path such as `//example.com` can redirect to another host.
+    """
     path = request.rel_url.raw_path
     if not f"{path}/".startswith(PREFIX) or path.endswith("/"):
         return False

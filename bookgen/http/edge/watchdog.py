@@ -1,4 +1,4 @@
-"""Logs a blocked event loop while it is blocked: no request is answered then, and this process can lose its runs."""
+"""Logs a blocked event loop while it is blocked. No request is answered then, and no lease on a run is renewed."""
 
 from __future__ import annotations
 

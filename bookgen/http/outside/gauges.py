@@ -20,7 +20,7 @@ READ_SECONDS = 2.0  # after which the database counts as down
 
 
 class Gauges:
-    """The metrics of this process whose values are read when they are requested."""
+    """The gauges of this process: metrics whose values are read only when someone requests the metrics."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

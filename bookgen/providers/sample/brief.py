@@ -36,7 +36,7 @@ class Brief:
 
     @classmethod
     def of(cls, request: TextRequest) -> Brief:
-        """The brief of `request`. Its last message only changes which phrases are picked."""
+        """The brief of `request`. The request's last message only affects which phrases are picked."""
         fields = request.described()
         return cls(fields, json.dumps(fields, ensure_ascii=False) + request.messages[-1].text)
 

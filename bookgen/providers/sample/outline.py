@@ -46,7 +46,7 @@ def _title(grammar: Grammar, templates: list[str], taken: list[str]) -> tuple[st
 
 
 def _unlike(grammar: Grammar, name: str, templates: list[str], words: Mapping[str, str], taken: list[str]) -> str:
-    """A sentence that is not one of those already used."""
+    """A sentence from `templates` that is not in `taken`. If 200 tries find none, the last one with a number added."""
     for _ in range(200):
         grammar.begin()
         sentence = grammar.sentence(name, templates, words)

@@ -131,5 +131,5 @@ def _invented(brief: Brief, figures: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _look_of(name: str, otherwise: str) -> str:
-    """The look of a character: a name such as "Mia the mouse" describes itself; any other looks like `otherwise`."""
+    """The look of a character without a description: the name if it is like "Mia the mouse", otherwise `otherwise`."""
     return name if " " in name else otherwise

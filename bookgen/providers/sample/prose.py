@@ -112,9 +112,9 @@ class _Teller(ABC):
         return self.fresh(lambda: self.filled(role, **words), owned=role not in self.UNIQUE)
 
     def fresh(self, make: Callable[[], str], *, owned: bool = True) -> str:
-        """The first of many sentences from `make` that this part may use and has not used; empty if there is none.
+        """Call `make` until it returns a text that this part has not used. Empty if TRIES calls find none.
 
-        `owned`: whether other parts may not use it.
+        `owned`: accept only a text that the book's other parts may not use, so that no two parts have the same one.
         """
         for _ in range(TRIES):
             self.grammar.begin()
@@ -172,9 +172,10 @@ class _Storyteller(_Teller):
         }
 
     def mentioned(self, known: Sequence[str], summary: str, slot: str) -> str:
-        """In the first scene, one of `known` that the summary names, if any; otherwise any but that of the last scene.
+        """The place or thing of the next scene, one of `known`. `slot` says which of the two: `place` or `thing`.
 
-        `slot`: the slot of templates, `place` or `thing`, that gets it.
+        The first scene gets one that the chapter's `summary` names, if there is any. Otherwise it is a random one, but
+        not the one of the previous scene.
         """
         named = [one for one in known if one in summary]
         if slot not in self.words and named:

@@ -29,7 +29,7 @@ CUT_PENALTIES = (
     0.0,
     0.02,
     0.07,
-)  # for each Start, in chapter lengths: how much farther a better place for a cut may be
+)  # for each Start, in chapter lengths: added to a place's distance from the ideal cut; the smallest sum wins
 MAX_SUMMARY_CHARACTERS = 1_200
 _NUMERALS = ("", "", " II", " III", " IV", " V", " VI", " VII", " VIII", " IX", " X")
 _SENTENCE_END = re.compile(r"[.!?…][\"”’»“*_)]*$")
@@ -148,7 +148,7 @@ def telling_for(brief: Brief) -> Telling | None:
     """The story, or its beginning, that the book of `brief` gets in its language; None if it gets none.
 
     A book gets a story if it is prose fiction or its genre does not say. A book about as long as the story gets all of
-    it; a shorter one gets its first scenes.
+    it, a shorter one gets its first scenes, and a longer one gets none.
     """
     language = brief.text("language", "en").partition("-")[0].lower()
     story = load(language)
@@ -210,7 +210,8 @@ def _starts(paragraphs: Sequence[StoryParagraph], count: int) -> list[int]:
 def _titles(story: Story, pieces: Sequence[Sequence[StoryParagraph]]) -> list[str]:
     """A different title for each piece.
 
-    It is that of the chapter or scene with which the piece begins; otherwise that of the first scene that starts in it.
+    It is the title of the chapter or scene with which the piece begins. If the piece begins within a scene, it is the
+    title of the first scene that starts in the piece. A title that is used again gets a numeral.
     """
     used: Counter[str] = Counter()
     titles = []
@@ -234,7 +235,7 @@ def _chapter(story: Story, piece: Sequence[StoryParagraph], title: str) -> Story
 
 
 def _summaries(story: Story, piece: Sequence[StoryParagraph]) -> Iterator[str]:
-    """The summaries of the chapters that are complete in the piece, and of single scenes of the others."""
+    """The summaries of the story's chapters in the piece. If only a part of a chapter is in it: those of its scenes."""
     for chapter, group in groupby(piece, key=lambda each: each.chapter):
         paragraphs = list(group)
         if len(paragraphs) == sum(each.chapter == chapter for each in story.paragraphs):
@@ -249,7 +250,7 @@ def _within(texts: Sequence[str], most: int) -> str:
 
 
 def _notes(story: Story, piece: Sequence[StoryParagraph]) -> dict[str, list[str]]:
-    """The facts known after the scenes that end in the piece."""
+    """The facts that the scenes ending in the piece establish, and the questions that they open and close."""
     ended = [story.scenes[each.scene] for each in piece if each.ends_scene]
     opened = [thread for scene in ended for thread in scene.opens]
     closed = [thread for scene in ended for thread in scene.closes]

@@ -42,7 +42,7 @@ def prose(brief: Brief, chapter: StoryChapter, request: TextRequest) -> str:
 
 
 def _after(text: str, said: str) -> str | None:
-    """The rest of `text` after the passage at the end of `said`; None if there is no such passage."""
+    """The rest of the chapter `text` after the words with which `said` ends; None if `text` does not contain them."""
     tail = [word.lower() for word in _WORD.findall(said)[-TAIL_WORDS:]]
     found = list(_WORD.finditer(text))
     words = [match[0].lower() for match in found]
@@ -53,7 +53,7 @@ def _after(text: str, said: str) -> str | None:
 
 
 def _from_part(paragraphs: Sequence[StoryParagraph], part: int, parts: int) -> Sequence[StoryParagraph]:
-    """The paragraphs from the start of a part, if all parts are equally long."""
+    """The paragraphs from the start of part `part` to the end, if the chapter has `parts` parts of equal length."""
     before = [0, *accumulate(each.words for each in paragraphs)]
     start = next(index for index, words in enumerate(before) if words >= before[-1] * (part - 1) // max(parts, part))
     return paragraphs[start:]
