@@ -26,8 +26,8 @@ class _Line:
 class AccountTurns:
     """Gives each account `at_once` turns. A turn lets one job run; up to `waiting` more jobs queue for the turns.
 
-    Accounts with a job that timed out in the last REMEMBERED_SECONDS run only one job at a time, all of them together.
-    So files that can never be rendered in time occupy at most one worker, however many accounts request them.
+    All accounts with a job that timed out in the last REMEMBERED_SECONDS share one more turn: only one of their jobs
+    runs at a time. So files that take too long to render occupy at most one worker, however many accounts request them.
     """
 
     def __init__(

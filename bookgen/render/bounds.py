@@ -42,7 +42,7 @@ def _brackets(block: str) -> int:
 
 
 def chains(tokens: Sequence[Token]) -> bool:
-    """Whether too many footnotes refer to other footnotes."""
+    """Whether more than MAX_CALLING_NOTES footnotes refer to other footnotes."""
     within, calling = False, 0
     for token in tokens:
         if token.type in ("footnote_open", "footnote_close"):

@@ -40,7 +40,7 @@ class Edition:
 
     @property
     def pagination(self) -> Pagination:
-        """Where the pages of the printed book begin. A character that no font has is no error here."""
+        """Where the pages of the printed book begin. Unlike `layout`, it accepts characters that no font has."""
         if known := _paginations.get(self._key):
             return known
         return self._keep(self._composer(self.manuscript, self.settings, measuring=True).pagination())

@@ -20,7 +20,7 @@ RENDERER = "16"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An export job. `source`: the origin that the metadata names.
+    """An export job. `source`: how the content was made, as the file's metadata declares it.
 
     `kind` is a format, "preview" (a PDF of the first pages), "pages" (all pages as HTML) or "scans" (some pages as
     images). `first`: the number of the first page for "scans".

@@ -40,7 +40,7 @@ def _break_tag(state: StateInline, silent: bool) -> bool:
 
 
 def _small_tag(state: StateInline, silent: bool) -> bool:
-    """Parse `<sup>` and `<sub>` as superscript and subscript characters. If there are none, only drop the tags."""
+    """Parse `<sup>` and `<sub>` as superscript and subscript characters, or as plain text if any does not exist."""
     found = _SMALL_TAG.match(state.src, state.pos)
     if found is None:
         return False
@@ -134,7 +134,7 @@ def _is_empty(block: Block) -> bool:
 
 
 def _repeats(block: Block, title: str) -> bool:
-    """Whether the block is a heading that only repeats the chapter's title. A heading with a note does not."""
+    """Whether the block is a heading that only repeats the chapter's title. False for a heading with a note."""
     if not isinstance(block, model.Heading) or any(span.note is not None for span in block.spans):
         return False
     heading = _plain("".join(span.text for span in block.spans))
@@ -216,7 +216,7 @@ class _Reader:
         return model.Paragraph(spans)
 
     def _numbered_paragraphs(self, token: Token) -> Iterator[Block]:
-        """The paragraphs of what Markdown takes for a list, with their numbers."""
+        """The numbered paragraphs that Markdown took for a list, each with its number as text again."""
         start = token.attrGet("start")
         number = 1 if start is None else int(start)
         while self._tokens[self._at].type == "list_item_open":
@@ -348,7 +348,7 @@ def _stripped(line: Spans) -> Spans:
 
 
 def _is_within_ideographs(tokens: Sequence[Token], index: int) -> bool:
-    """Whether the line break is between two ideographs, where it does not stand for a space."""
+    """Whether a line break of the source is between two ideographs, where it must not become a space."""
     before, after = tokens[index - 1].content[-1:], tokens[index + 1].content[:1]
     return all(is_wide(each) and not "\uac00" <= each <= "\ud7af" for each in (before, after))  # Korean has spaces
 

@@ -96,7 +96,7 @@ class Table:
 
     @property
     def is_short(self) -> bool:
-        """Whether the table takes about half a page at most. An estimate, for formats without pages of our own."""
+        """Whether the table takes about half a page at most. An estimate, for formats that an app paginates."""
         width = MAX_ROW_LETTERS / len(self.aligns)
         lines = 0.0
         for row in (self.head, *self.rows):

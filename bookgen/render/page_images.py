@@ -22,7 +22,10 @@ _QUALITY = 80
 
 
 def scanned_pages(text: Manuscript, edition: Edition, first: int) -> dict[str, Any]:
-    """The page count, and PAGES_OF_A_SCAN pages from number `first` as in `html_pages`: images with their text."""
+    """The page count, and up to PAGES_OF_A_SCAN pages from number `first`.
+
+    Each page has the keys that `html_pages` returns. Its HTML is an image, with the page's text as the alt text.
+    """
     whole = edition.layout
     pages = whole.pages[first - 1 : first - 1 + PAGES_OF_A_SCAN]
     images = _images(write_pdf(text, replace(whole, pages=pages), edition.settings)) if pages else ()

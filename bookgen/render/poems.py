@@ -21,9 +21,10 @@ def with_poems(section: Section) -> Section:
     """The chapter with its poems, and in each stanza the deepest indent of its poem.
 
     A poem begins with a heading. Headings below the level of the chapter's highest titles, and headings that are only
-    numbers, are parts of a poem. For a chapter that is one poem with the chapter's title, no poem is listed. Each poem
-    begins a page, unless it and the one before it are very short, as haiku are. The chapter's first poem does so only
-    if another one, whose title is the chapter's, stands above it.
+    numbers, are parts of a poem. For a chapter that is one poem with the chapter's title, no poem is listed.
+
+    A poem begins a page, unless it and the poem before it both have at most MAX_SHARED_LINES lines, as haiku do. The
+    chapter's first poem begins a page only if more than MAX_SHARED_LINES lines of verse stand above its heading.
     """
     section = replace(section, blocks=tuple(_with_poem_indents(section.blocks)))
     headings = [
@@ -52,7 +53,7 @@ def _parts(blocks: Sequence[Block], titles: Sequence[int]) -> Iterator[Sequence[
 
 
 def _lines(blocks: Sequence[Block]) -> float:
-    """The lines of a poem with the breaks between its stanzas. Infinite if not all of it is verse."""
+    """The number of lines of a poem, plus one between two stanzas. Infinite if not all of it is verse."""
     stanzas = [len(block.lines) if isinstance(block, Verse) else math.inf for block in blocks]
     return sum(stanzas) + len(stanzas) - 1
 

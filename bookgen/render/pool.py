@@ -37,7 +37,7 @@ class RenderLoad(NamedTuple):
 
 
 class RenderPool:
-    """A pool of workers, started on demand: one per core, at most four, but always more than one account can use.
+    """A pool of workers, started on demand: one per core, up to four, but at least one more than an account can use.
 
     Further jobs wait in a first-in, first-out queue that is bounded in jobs and in bytes. Each account has at most two
     jobs in it, so no account can delay the others for long.
@@ -99,7 +99,7 @@ class RenderPool:
     async def run_patiently(self, account_id: int, job: Any) -> Any:
         """Run a job in a turn of the account. Retry if too many jobs wait or the worker process stops.
 
-        Raises what `run` raises, but RenderTimeout instead of RenderingFailed, after MAX_TRIES tries.
+        Raises what `run` raises, except that MAX_TRIES tries that end in RenderingFailed raise RenderTimeout.
         """
         tries = 0
         while True:
@@ -189,7 +189,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process is known to run. uvloop raises RuntimeError if a job is sent to an ended process."""
+        """Whether the process still runs. If not, `ask` would raise RuntimeError under uvloop."""
         return self._process.returncode is None and not self._stdin.is_closing()
 
     @property

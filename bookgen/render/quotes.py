@@ -95,7 +95,7 @@ class _Quotes:
         return self._language.quotes[0 if opens else 1]
 
     def _is_double_prime(self, place: int) -> bool:
-        """Whether a double mark after a digit is a double prime, since it is not needed to close a quotation."""
+        """Whether a double mark after a digit is a double prime (inches): no open quotation needs it as its end."""
         if not self._outer:
             return not self._is_open_typeset(place)
         other = self._double_after_other.of(place)
@@ -140,7 +140,7 @@ class _Quotes:
         return not self._inner or _INCHES.match(self._text, place + 1) is not None
 
     def _begins_a_word(self, place: int) -> bool:
-        """Whether a mark that could open a quotation is an apostrophe: it begins a known word, or nothing closes it."""
+        """Whether a mark that could open a quotation is an apostrophe, as in 'tis or if no later mark closes it."""
         text = self._text
         if _DECADE.match(text, place + 1) or (self._elided and self._elided.match(text, place + 1)):
             return True

@@ -50,7 +50,7 @@ class ExportSettings:
 
     @classmethod
     def of_book(cls, chosen: Mapping[str, Any]) -> ExportSettings:
-        """The settings that are stored with a book. Those that this release does not have are ignored."""
+        """The settings that are stored with a book, without any that this release does not have."""
         known = {field.name for field in fields(cls)}
         return cls(**{name: value for name, value in chosen.items() if name in known})
 

@@ -49,12 +49,12 @@ def polisher(language: Locale) -> Callable[[str], str]:
 
 
 def _held(found: re.Match[str]) -> str:
-    """An initial, which stays on the line of the name or the initial after it."""
+    """The matched initial with a no-break space, so that it stays with the name or the initial after it."""
     return f"{found[1]}.{_NBSP}" if found[1].isupper() and found[2].isupper() else found[0]
 
 
 def _dash(found: re.Match[str], dash: str) -> str:
-    """The text for the matched hyphens. A dash that ends interrupted speech has no space before the closing mark."""
+    """The dash that replaces the matched hyphens. At the end of interrupted speech, no space follows it."""
     breaks_off = not found[0].endswith(" ") and found.string[found.end() : found.end() + 1] in ("", '"', "'", "\n")
     return dash.rstrip() if breaks_off else dash
 

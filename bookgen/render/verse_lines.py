@@ -25,8 +25,8 @@ _SENTENCE_END = re.compile(r"""[.!?…。！？](?:[ \t*_~"'“”‘’«»‹�
 def is_in_lines(paragraph: str) -> bool:
     """Whether a paragraph in a book of prose is set line by line, such as a rhyme, an address or a log.
 
-    That is so if all its lines are short. Longer ones may be a log or a list, unless an editor may have wrapped them
-    or each of them is a sentence.
+    True for short lines. True for three or more longer lines if each begins with a dash or a digit. If some of these
+    begin with a capital, an editor may have wrapped prose: then false for lines that look wrapped or are all sentences.
     """
     lines = paragraph.split("\n")
     if len(lines) == 1 or all(_letters(line) <= MAX_LETTERS_OF_LINES for line in lines):
@@ -79,7 +79,7 @@ def _shows(span: Span) -> bool:
 
 
 def with_bounded_gaps(spans: Spans) -> Spans:
-    """The spans with no gap wider than an indent may be. A tab is four spaces."""
+    """The spans with gaps of at most MAX_INDENT spaces. A tab counts as four spaces."""
     return tuple(
         span if span.code else replace(span, text=_WIDE.sub(lambda gap: _bounded(gap[0]), span.text)) for span in spans
     )

@@ -166,11 +166,11 @@ def _cheapest(
     widest: float,
     evenness: float,
 ) -> tuple[float, int] | None:
-    """The lowest cost of all lines up to one that ends before unit `end`, and the first unit of that line.
+    """The lowest cost of the lines that hold all units before `end`, and the first unit of the last of these lines.
 
-    `reach`: the width of the text before each unit. `before`: for each unit at which this line can start, the lowest
-    cost of the lines above and the start of the last of them. `mean`, `widest`: the mean and the greatest line width.
-    None if this line can start nowhere.
+    `reach`: the width of the text before each unit. `before`: for each unit at which the last line can start, the
+    lowest cost of the lines above it, and the first unit of the line directly above. `mean`, `widest`: the mean and the
+    greatest line width. Returns None if every possible last line would be too wide.
     """
     last = units[end - 1]
     cost = last.cost if end < len(units) else 0.0
@@ -199,7 +199,7 @@ def _behind(word: str) -> float:
 
 
 def _between(part: str, after: str, within: float) -> float:
-    """The cost of a line break between two ideographs. `within`: the cost if no word end is visible there."""
+    """The cost of a line break between ideographs, after `part`. `within`: the cost if it may divide a word."""
     if part[-1] in _ENDS + _PAUSES:
         return -8.0
     if after[:1] in _PARTICLES:

@@ -48,8 +48,8 @@ class CoverJob:
     """A request for a cover. `seed` is derived from the book, and `variant` numbers the book's covers.
 
     `style` may name a design family. `picture`: an image file to put the text on, instead of a drawn design.
-    `family`: the family that was chosen for the book; a family named by `style` takes precedence. `avoided`: families
-    that the random choice leaves out if neither names one.
+    `family`: the design family chosen for the book, used unless `style` names one. If neither names a family, it is
+    chosen at random, but not from those in `avoided`.
     """
 
     copy: Copy

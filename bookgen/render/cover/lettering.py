@@ -90,7 +90,7 @@ class SetText:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Typeset lines without a size yet, measured in per mille of it. `torn`: the cost of the costliest line break."""
+    """Typeset lines without a size yet: lengths are per mille of it. `torn`: the cost of the costliest line break."""
 
     lines: tuple[GlyphOutline, ...]
     pitch: float

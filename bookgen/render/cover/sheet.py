@@ -58,7 +58,10 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class PlacedTexts:
-    """The texts (None without a title) and their places. `free`: the part of the sheet between them, in full width."""
+    """A cover's texts and their places on the sheet.
+
+    `texts` is None if there is no title. `free`: the part of the sheet between the texts, in full width.
+    """
 
     texts: Texts | None
     head_top: float

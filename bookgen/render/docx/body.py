@@ -226,7 +226,7 @@ class BodyWriter:
         return "".join(out)
 
     def _verse_indent(self, verse: model.Verse, line: int) -> str:
-        """The indents of a verse line in a book of verse. Elsewhere they are those of the style."""
+        """The indents of a verse line in a book of verse. Empty in other books, where the paragraph style sets them."""
         if not self._in_verse:
             return ""
         geometry = self._geometry

@@ -98,7 +98,7 @@ class _DocxWriter:
     def _start(self) -> str:
         """The type of a chapter's section: "oddPage", which can insert a blank page, only for print, as in the PDF.
 
-        After each such blank page, LibreOffice omits a running head.
+        Known limitation: after each such blank page, LibreOffice omits a running head.
         """
         printed = self._settings.profile == "print"
         return "oddPage" if printed and self._settings.chapter_starts == "right" else "nextPage"
@@ -241,7 +241,10 @@ class _DocxWriter:
         }
 
     def _chapter_head(self, section: Section) -> dict[str, str]:
-        """The header of a chapter's right pages. Programs that ignore its field show the title stored in it."""
+        """The header of a chapter's right pages: its title, where possible as a Word field.
+
+        The field stores the title too, for programs that cannot evaluate it.
+        """
         shown = self._in_a_line(section.name)
         _, heading = chapter_heading(section, self._settings, self._language)
         named = field('STYLEREF "heading 1"', shown) if heading and shown == section.name else text(shown)

@@ -96,7 +96,7 @@ def _faces(settings: ExportSettings) -> str:
 
 
 def _hyphens(how: str) -> str:
-    """The CSS properties for hyphenation with the value `how`, in all vendor spellings. Limits are as in print."""
+    """The CSS properties for hyphenation, set to `how`, in all vendor spellings, with the limits used in print."""
     names = ("-webkit-hyphens", "-epub-hyphens", "adobe-hyphenate", "hyphens")
     limits = "-webkit-hyphenate-limit-before: 2; -webkit-hyphenate-limit-after: 3; hyphenate-limit-chars: 6 2 3"
     return "; ".join([*(f"{name}: {how}" for name in names), limits])

@@ -124,7 +124,7 @@ class ChapterWriter:
         return f'<p class="{kind}"{self._direction(verse.lines)}>{self._marks()}{"<br/>".join(texts)}</p>'
 
     def _direction(self, lines: Sequence[Spans]) -> str:
-        """The `dir` attribute of a text whose direction differs from the book's. List items follow their list."""
+        """The `dir` attribute of a text. Empty if the text reads in the book's direction, as list items always do."""
         rtl = self._rtl if self._in_item else reads_rtl(lines, self._rtl)
         return "" if rtl == self._rtl else f' dir="{"rtl" if rtl else "ltr"}"'
 

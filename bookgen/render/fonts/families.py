@@ -67,7 +67,7 @@ def variable(
     italic: bool = True,
     weights: tuple[float, float] = (400.0, 700.0),
 ) -> Source:
-    """A variable typeface, with one file or with a second one for italics. Packages and files are named after it."""
+    """A variable typeface: one file, or two with italics. The package and the files are named after `name`."""
     upright = f"{_stem(name)}[{axes}].ttf"
     slanted = f"{_stem(name)}-Italic[{axes}].ttf" if italic else upright
     return Source(name, upright, slanted, upright, slanted, _package(name), optical=optical, weights=weights)

@@ -10,7 +10,10 @@ _PUNCTUATION = ".,;:!?…—–“”‘’«»„‚\"'()[]{}*"
 
 
 class Hyphens:
-    """Called with a word: the positions where it may be hyphenated. Empty in a language without a dictionary."""
+    """Finds hyphenation points: called with a word, it returns the positions where the word may be divided.
+
+    It returns none in a language without a dictionary.
+    """
 
     def __init__(self, language: str, *, enabled: bool = True) -> None:
         self._patterns = patterns(language) if enabled else None

@@ -104,7 +104,7 @@ class Typeface:
     def _wide_marks(self, text: str, kind: dict[str, Any]) -> Source | None:
         """The font of the ideographs, if punctuation marks that Latin also has must be set in it; otherwise None.
 
-        That is so in languages without spaces, if the text also has ideographs or consists of such marks only.
+        They must be in languages without spaces, if the text also has ideographs or consists only of such marks.
         """
         if not self.unspaced or kind.get("mono") or not _WIDE_MARKS.search(text):
             return None
@@ -128,7 +128,7 @@ class Typeface:
             yield held, current
 
     def _parts(self, text: str, style: Style) -> Iterator[str]:
-        """Divide the text into words if one face has all letters of the word, else into single letters."""
+        """Divide the text into words, and any word that no single face has completely into single letters."""
         for script, letters in groupby(clusters(text), _script):
             word = list(letters)
             whole = "".join(word)
@@ -184,7 +184,7 @@ class Typeface:
 def writes(source: Source, tag: str) -> bool:
     """Whether a face has the alphabet of a language, as far as that is Latin, Greek or Cyrillic.
 
-    If it lacked more than a few letters, words would mix two faces.
+    A face may lack a few of the letters. If it lacked more, too many words would mix two faces.
     """
     words = locale(tag)
     sample = words.contents + words.chapter + words.rights + words.notes

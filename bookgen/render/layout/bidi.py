@@ -43,13 +43,13 @@ def is_rtl(text: str) -> bool:
 
 
 def spaces(gap: Gap) -> str:
-    """A gap as text. HTML shows of several spaces only one, but all no-break spaces."""
+    """A gap as text. All its spaces but the last are no-break spaces, since HTML merges several normal ones."""
     count = round(gap[0])
     return "\u00a0" * (count - 1) + " " * (count > 0)
 
 
 def reads_rtl(lines: Sequence[Spans], book: bool) -> bool:
-    """Whether a paragraph or poem reads from right to left: as the `book` does, unless all its letters differ."""
+    """Whether a text reads from right to left: as the `book` does, unless all its letters have the other direction."""
     text = "".join(span.text for spans in lines for span in spans if not span.code)
     if has_rtl(text) == book:
         return book
@@ -158,7 +158,7 @@ def _brackets(texts: Sequence[str], kinds: list[str], paragraph: str) -> None:
 
 
 def _neutral(kinds: list[str], paragraph: str) -> None:
-    """Apply rules N1 and N2: neutrals between equal directions take that one, others the paragraph's."""
+    """Apply rules N1 and N2: neutrals between parts of one direction take it; others take the paragraph's."""
     at = 0
     while at < len(kinds):
         end = at

@@ -74,7 +74,10 @@ def _keep_whole(rows: list[Row], poems: list[int], lines: int, above: int) -> No
 
 
 def _page_rows(rows: list[Row], cut: Cut, looseness: Looseness) -> list[Row]:
-    """The rows of page `cut`, with its changed paragraphs, and with the head repeated if a table continues here."""
+    """The rows of page `cut`, with the paragraphs in its `changes` set longer or shorter.
+
+    If the page begins within a table, the table's head is repeated at the top.
+    """
     changes = dict(cut.changes)
     out: list[Row] = list(rows[cut.start].head)
     for row in rows[cut.start : cut.end]:

@@ -79,9 +79,9 @@ class ContentsPages:
         return self._pages
 
     def _make_room(self, titles: Sequence[_Title], first: int) -> None:
-        """Begin a page if the title with index `first` does not fit together with those that it is kept with.
+        """Begin a new page if the title with index `first` and the titles kept with it do not fit on this one.
 
-        A chapter is kept with its first poem, the last poem but one with the last.
+        A chapter is kept with its first poem, and the last poem but one with the last poem.
         """
         last = first
         while last < len(titles) - 1 and last in (0, len(titles) - 2):

@@ -154,8 +154,8 @@ class Flow:
     def _words(self, spans: Spans, lines: Sequence[Spans], *, wide: bool = False) -> Words:
         """The words of `spans`, one of the `lines` of a paragraph or poem.
 
-        They have the direction of all lines together, or in a list the direction of the list. `wide`: keep the width of
-        several spaces in a row.
+        The direction is determined from all `lines`, so that each line gets the same; in a list it is the book's.
+        `wide`: keep the width of several spaces in a row.
         """
         words = self._maker.words_as_spaced(spans) if wide else self._maker.words(spans)
         if (self._rtl or words.mixed) and not self._in_item:

@@ -63,7 +63,7 @@ class FrontMatter:
         return page
 
     def _notice(self) -> list[_Part]:
-        """The notice about sample text, as one text of the title page. Empty if there is no such notice."""
+        """The notice about sample text, as a list of one part for the title page. Empty if there is no notice."""
         notice = self._manuscript.notice
         return [(notice, 0.9, self._geometry.lead * 2, "P", {"italic": True})] if notice else []
 
@@ -170,7 +170,7 @@ def copyright_paragraphs(manuscript: Manuscript, settings: ExportSettings, langu
 
 
 def _rights(manuscript: Manuscript, language: Locale) -> list[str]:
-    """The standard notice. No copyright is claimed in sample text, so a book that has nothing else claims none."""
+    """The standard copyright notice. It claims no copyright in sample text: none at all if all text is sample text."""
     if manuscript.notice == sample_text.OF_BOOK:
         return [sample_text.NO_RIGHTS]
     claimed = [f"{language.copyright} {_COPYRIGHT_SIGN} {manuscript.year} {manuscript.author}", language.rights]

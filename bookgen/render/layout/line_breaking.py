@@ -69,9 +69,9 @@ def _within(word: int, token: Token, width: float, gaps: float, hyphenate: Hyphe
 class _Search:
     """The search for the best line ends of a paragraph, kept in parallel lists with one row for each line end.
 
-    Row 0 is the paragraph's start. Each other row is the end of the best line up to one place. `widths` and `gaps` are
-    the text's width and gaps up to the start of the next line. `totals` are the demerits so far, `previous` the row
-    where the ended line starts, and `hyphens` how many consecutive lines end with a hyphen.
+    Row 0 is the paragraph's start. Each other row is a place where a line ends, with the best line that ends there.
+    `widths` and `gaps` are the text's width and gaps up to the start of the next line. `totals` are the demerits so
+    far, `previous` the row where the line starts, and `hyphens` how many consecutive lines end with a hyphen.
     """
 
     __slots__ = (
@@ -98,9 +98,9 @@ class _Search:
     ) -> None:
         """Add the best line that ends at each of the `places` in the word number `word`.
 
-        `width` and `gaps` are those of the text before the word; `next_gaps` includes the gap after it. The active rows
-        from which a line is overfull come first and are dropped. After the first row from which a line is too empty,
-        lines from later rows are emptier still. `last`: this is the paragraph's last word.
+        `width` and `gaps` are those of the text before the word; `next_gaps` includes the gap after it. `last`: this is
+        the paragraph's last word. A line that starts at an early row may be overfull; such rows are dropped. The search
+        stops at the first row whose line is too empty, since lines from later rows are emptier still.
         """
         measure, expansion, tolerance, active = self.measure, self.expansion, self.tolerance, self.active
         widths, start_gaps, totals, hyphens = self.widths, self.gaps, self.totals, self.hyphens
@@ -177,8 +177,8 @@ def fit(
 ) -> list[Breakpoint] | None:
     """The best line ends for lines of one width. None if no solution is within the tolerance.
 
-    This runs for every paragraph, often twice, so it is optimised: most words are skipped quickly, because no open line
-    is long enough to end at them.
+    This runs for every paragraph, often twice, so it is optimised: most words are skipped quickly, because even the
+    longest line that could end at them is too short.
     """
     measure = measures.full
     expansion = EXPANSION * measure if micro else 0.0
@@ -201,12 +201,12 @@ def fit(
 
 
 def in_last_word(words: Words, hyphenate: Hyphenate) -> set[tuple[int, int]]:
-    """The hyphens of the last word. Only the end of that word would stand on the last line."""
+    """The hyphenation points of the last word, to be avoided: only a part of the word would be on the last line."""
     return {(len(words.tokens) - 1, at) for at, *_ in words.tokens[-1].divided(hyphenate) if at > 0}
 
 
 def third_hyphen(ends: Sequence[Breakpoint]) -> tuple[int, int] | None:
-    """The word and place of the first hyphen that is the third in a row of lines. None if there is none."""
+    """The word and place of the first hyphen that ends a third consecutive line. None if there is none."""
     row = 0
     for end in ends:
         row = row + 1 if end.at > 0 else 0
@@ -216,8 +216,9 @@ def third_hyphen(ends: Sequence[Breakpoint]) -> tuple[int, int] | None:
 
 
 def first_fit(words: Words, measures: Measures, hyphenate: Hyphenate | None) -> list[Breakpoint]:
-    """Line ends found greedily: each line is filled as far as possible, but no hyphen divides the last word if a line
-    has room for it. Never fails.
+    """Line ends found greedily: each line is filled as far as possible. Never fails.
+
+    The last word is hyphenated only if it is too wide for a line.
     """
     avoided = in_last_word(words, hyphenate) if hyphenate and words.tokens[-1].width <= measures.full else set()
     ends: list[Breakpoint] = []
@@ -284,7 +285,7 @@ def _reached(node: _LineEnd, measures: Measures, end: float, gaps: float, tolera
 def _lines_to(
     place: Breakpoint, active: list[_LineEnd], measures: Measures, tolerance: float, *, is_last: bool, micro: bool
 ) -> tuple[list[_LineEnd], list[_LineEnd]]:
-    """The nodes where lines may still begin, and for each number of lines the best line that ends at `place`."""
+    """The nodes from which a line may still begin, and the best line that ends at `place`, for each number of lines."""
     alive: list[_LineEnd] = []
     best: dict[int, tuple[float, _LineEnd]] = {}
     for index, node in enumerate(active):

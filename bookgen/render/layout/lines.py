@@ -47,9 +47,9 @@ class Tail(Enum):
 class Line:
     """A line of text.
 
-    `x` is in points from the block's left, `expansion` in percent. `opening`: what justification adds to
-    a word space, per mille of the type size. `word` is the index of the first word that starts here. `segments` are in
-    visual order from left to right, `read` in reading order if that may differ.
+    `x` is in points from the block's left, `expansion` in percent. `opening`: what justification adds to a word space,
+    per mille of the type size. `word` is the index of the first word that starts here. `segments` are in visual order
+    from left to right. `read` has them in reading order; None if the two orders are the same.
     """
 
     x: float
@@ -271,6 +271,6 @@ def _segments(tokens: list[Token], first: int, offset: int, last: int, at: int) 
 
 
 def _cut(pieces: Pieces, start: int, end: int | None) -> Pieces:
-    """Cut a divided word at the line's start or end. Only words of one piece are divided."""
+    """The part of a divided word, from letter `start` to before `end`. Only words of one piece are divided."""
     text, style = pieces[0]
     return ((text[start:end], style), *pieces[1:])

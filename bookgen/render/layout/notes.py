@@ -15,7 +15,10 @@ _MAX_AT_A_LINE = 0.6  # of a page; if one line calls for more, its longest notes
 
 
 class FootNotes:
-    """One chapter's footnotes as lines, with their heights. Notes in `behind` are too long: they follow the chapter."""
+    """One chapter's footnotes as lines, with their heights.
+
+    Notes that are too long for the foot of a page are in `behind` and are printed after the chapter.
+    """
 
     def __init__(self, setter: Setter, section: Section, element: Element, rows: Sequence[Row]) -> None:
         geometry = setter.geometry

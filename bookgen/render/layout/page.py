@@ -12,7 +12,7 @@ from bookgen.render.layout.rows import Element, Mark
 class Placed:
     """A mark (text, rule, image or fill) whose row has its baseline at (x, y), in points from the page's lower left.
 
-    `x` is the text's left edge. It is set once it is known whether the page is a left or a right one.
+    `x` is the text's left edge. It is only final when the page is known to be a left or a right one.
     """
 
     mark: Mark
@@ -36,7 +36,7 @@ class Link:
 
 @dataclass(slots=True)
 class Page:
-    """A page. `label` is its number, shown or not, or the cover's name.
+    """A page. `label` is its page number, even if the page does not show it; for the cover, its name.
 
     `kind`: cover, half title, title, copyright, toc or chapter.
     """

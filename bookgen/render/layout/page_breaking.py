@@ -195,7 +195,10 @@ class PageSearch:
         }
 
     def _fullest(self, start: int, room: int) -> int:
-        """The end of the fullest page from `start`: all rows that fit with notes, up to one with `begins_page`."""
+        """The row after the last one of the fullest page from `start`.
+
+        The page has all rows that fit together with their notes, but it ends before a row with `begins_page`.
+        """
         end = bisect_right(self._units, self._units[start] + room, start) - 1
         if (at := bisect_right(self._begun, start)) < len(self._begun):
             end = min(end, self._begun[at])
@@ -209,7 +212,10 @@ class PageSearch:
         return self._units[end] - self._units[start] + extra
 
     def _seen_short(self, start: int, end: int, short: int) -> int:
-        """How many of the `short` empty lines are visible. 0 if notes are at the foot or if the page may end short."""
+        """How many of the `short` empty lines at the foot count against the page, as a reader would notice them.
+
+        0 if the page has notes, which fill its foot, or if it may end short.
+        """
         full = self._notes[end] > self._notes[start] or self._rows[end - 1].loose
         return 0 if full else max(0, short)
 

@@ -106,7 +106,7 @@ def text_rows(
     keep: bool = False,
     paragraph: int = -1,
 ) -> list[Row]:
-    """One row per line of `words`. `before`: the number of words of the same block above these."""
+    """One row per line of `words`. `before`: the number of words that precede them in the block."""
     return [
         Row(
             marks=[TextMark(line, x, size, element)],

@@ -217,7 +217,7 @@ class SpreadComposer:
         return columns
 
     def size_of(self, section: Section) -> float:
-        """The text size in points: that for the age, or smaller if a long text would not fit on one page."""
+        """The text size in points: that of the settings, or smaller if a long text would not fit on one page."""
         size = self._settings.font_size or _SMALLEST
         while size > _SMALLEST and self._height_of(section, size) > self._height - 2 * _MARGIN:
             size = max(_SMALLEST, size * _STEP)

@@ -86,7 +86,7 @@ class EmbeddedFont:
         return font
 
     def _glyph_map(self, file: PdfFile) -> Any:
-        """The CIDToGIDMap. Character numbers equal glyph ids, except for the additional numbers."""
+        """The CIDToGIDMap. Character numbers equal glyph ids, except the second and further numbers of one glyph."""
         additional = self._face.glyph_of
         if not additional:
             return "/Identity"
@@ -136,7 +136,7 @@ def _tag(data: bytes) -> str:
 
 
 def _postscript_name(font: Any, face: Face) -> str:
-    """The font's PostScript name. Instances of a variable font share one name, so for these it is the face's key."""
+    """The font's PostScript name; for a variable font, whose instances share that name, the face's key."""
     name = None if face.variations else font.get_name(hb.OTNameIdPredefined.POSTSCRIPT_NAME)
     return "".join(each for each in (name or face.key) if each.isalnum() or each in "-_")
 

@@ -49,7 +49,10 @@ class Tags:
         return link
 
     def annotate(self, page: int, element: Element) -> int:
-        """The key for the annotation of the next link drawn in `element`; if it has none, of `element` itself."""
+        """Register a link annotation on a page and return its key in the parent tree.
+
+        It belongs to the first link in `element` that has no annotation yet or, without such a link, to `element`.
+        """
         waiting = self._waiting.get(id(element))
         link = waiting.pop(0) if waiting else element
         key = self._pages + len(self._annotated)

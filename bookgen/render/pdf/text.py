@@ -96,7 +96,7 @@ def _gap(glyph: str, adjust: float) -> str:
 
 
 def _lifted(shown: str, size: float, rise: float) -> str:
-    """Replace the lift marks by changes of the text rise, as scripts with stacked marks need within a word."""
+    """Convert the heights between LIFT_MARKs to changes of the text rise, which stacked marks need within a word."""
     parts = shown.split(LIFT_MARK)
     for index in range(1, len(parts), 2):
         parts[index] = f"]TJ {rise + int(parts[index]) * size / 1000:.2f} Ts ["

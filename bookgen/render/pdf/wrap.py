@@ -40,7 +40,7 @@ _SENTENCE = re.compile(r".+?(?:[.!?…]['\"’”»)]*\s+|[。！？][」』”]
 def write_wrap(
     manuscript: Manuscript, pages: int, settings: ExportSettings, design: CoverDesign | None = None
 ) -> bytes:
-    """The cover for an interior of `pages` pages. Raises InvalidInput if printers bind fewer pages of this paper.
+    """The cover for an interior of `pages` pages. Raises InvalidInput if that is too many to bind in this paper.
 
     `design`: the design of the manuscript's cover, if bookgen drew it.
     """
@@ -106,7 +106,10 @@ class _Wrap:
         return inked(printable(extended(cover, width, self._tall), width)), (red, green, blue)
 
     def _drawn_front(self) -> tuple[list[str], Colour]:
-        """The operators that draw the cover's design, or the book's first one, with bleed, and its ground colour."""
+        """The operators that draw the front with its bleed, and its ground colour.
+
+        Without a design, the front is the first cover that bookgen would draw for the book.
+        """
         book = self._manuscript
         width, height = (self._trim_width + 2 * BLEED) / _PIXEL, self._tall / _PIXEL
         copy = Copy(book.title, book.subtitle, book.author, book.language)

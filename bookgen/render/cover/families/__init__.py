@@ -61,8 +61,8 @@ MOOD_PALETTES = {
 class Family:
     """A way to compose a cover, with suitable palettes and typography.
 
-    `genres`: substrings of the genre names for which it is a first choice. `shows`: what its picture shows if it is
-    drawn without text; empty if the family needs text.
+    `genres`: the family is a first choice for genres whose names contain one of these. `shows`: what a picture by this
+    family shows when it is drawn without text; empty if the family only works with text.
     """
 
     name: str

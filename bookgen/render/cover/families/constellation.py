@@ -41,7 +41,7 @@ def constellation(sheet: Sheet) -> None:
 
 
 def _crescent(center: Point, radius: float, inner: float) -> str:
-    """The shaded right side of a ball, as SVG path data. `inner`: how far the light passes the middle, from 0 to 1."""
+    """The shaded right side of a ball, as SVG path data. `inner`: 0 shades half of the ball; up to 1, less and less."""
     (x, y), k = center, radius * ROUND
     bend = radius * inner
     return (

@@ -61,7 +61,7 @@ def _in_a_place(sheet: Sheet, free: Box, hour: Hour) -> None:
 
 
 def _hill(sheet: Sheet, free: Box, hour: Hour) -> None:
-    """Draw a hill instead of a place, such as a forest, if the title leaves too little room for a place."""
+    """Draw two hills. They replace a place, such as a forest, on covers whose title leaves too little room for it."""
     wide, ground = sheet.page.width, hour.lit(colour("#7fbf63"))
     for x, up, shade in ((0.15, 0.34, mix(ground, hour.foot, 0.35)), (0.7, 0.26, ground)):
         hill = Brush(sheet.drawing, wide * x, sheet.page.bottom)
@@ -88,7 +88,7 @@ def _on_a_disc(sheet: Sheet, free: Box, hour: Hour) -> None:
 def _figures(sheet: Sheet, free: Box, foot: float, shade: Colour, room: float = 1.0) -> None:
     """Draw the hero in the middle, with the feet at y `foot`, and up to two smaller companions on the sides.
 
-    `shade`: the colour of the shadows on the ground. `room`: the greater, the closer the companions are to the hero.
+    `shade`: the colour of the shadows on the ground. `room`: a greater value puts the companions closer to the hero.
     """
     cast = [figure(each) for each in sheet.subject.figures[:3]]
     width = sheet.page.width
