@@ -149,7 +149,7 @@ def goal_for(chapter: Chapter, chapters: Sequence[Chapter], *, in_lines: bool = 
     """The words that a chapter should have, and the number to request from this model to get them.
 
     If the model wrote more in earlier chapters than requested, this chapter's request is smaller, and the other way
-    round. A chapter does not compensate for words that others have too many or too few, since its plan needs its own
+    round. Even if the book is too long or too short so far, a chapter keeps its budget, since its plan needs that
     length. The request differs from the budget by at most the share `MAX_BEND`, in the last chapter
     `MAX_BEND_OF_THE_END`. It depends only on the chapters, so a resumed run repeats the same request. `in_lines`: the
     chapter is verse; its budget is requested as it is.

@@ -78,7 +78,7 @@ def system(
     window: int = WINDOW,
     number: int = 1,
 ) -> tuple[Block, ...]:
-    """The system prompt of a writing call: the book, `digests` of earlier chapters, and `shown`, the text of others.
+    """The system prompt of a writing call: the book, and each earlier chapter as text (`shown`) or in `digests`.
 
     The `first_call` of a chapter also sets a cache mark where the prompt of the previous chapter ended, so that this
     prefix is read from the cache. In a `window` below WINDOW, the outline has only chapters near chapter `number`.

@@ -105,7 +105,8 @@ def texts_before(material: Material, chapter: Chapter) -> list[str]:
 async def avoid(material: Material, chapter: Chapter) -> list[str]:
     """Sentences that earlier chapters have used too often, for the next chapter to avoid.
 
-    Only the last chapters are read, to save time: after a restart, nothing is cached. `inspect` reads all of them.
+    Only the last RECENT chapters are read, since reading all takes long when nothing is cached, as after a restart.
+    `inspect` reads all of them.
     """
     texts = texts_before(material, chapter)[-RECENT:]
     if not texts or has_refrains(material.book):

@@ -68,9 +68,10 @@ def _correction(text: ChapterText, lint: Lint) -> Correction | None:
 
 
 def _is_proven(lint: Lint, correction: Correction, told: str) -> bool:
-    """Whether a finding counts without the model's agreement: not in dialogue, in parts of words or about spelling.
+    """Whether a finding counts without the model's agreement.
 
-    In novels the dictionary was right about three words in eight, because most words it does not know are old or rare.
+    Findings in dialogue, in parts of words or about spelling do not. In novels the dictionary was right
+    about only three words in eight, because most words that it does not know are old or rare.
     `told`: the chapter's narration, with U+0000 in place of dialogue.
     """
     start, end, word = correction.start, correction.end, correction.original

@@ -23,8 +23,8 @@ async def read_chapter(
 ) -> tuple[list[Correction], Unread | None]:
     """The corrections of one chapter without overlaps, and what the model could not read of it (None: nothing).
 
-    `flags`: quality notes of the chapter, of which contradictions of facts are reported. Raises UpstreamAIError and
-    CallsHalted.
+    `flags`: the chapter's quality notes; only contradictions between facts become corrections. Raises CallsHalted if no
+    calls may be made now, and UpstreamAIError if a call fails for another reason than a refusal or an unusable reply.
     """
 
     async def read(context: int) -> tuple[list[Correction], Unread | None]:

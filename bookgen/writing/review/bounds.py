@@ -272,7 +272,7 @@ def _near(content: str, passage: str, place: TextSpan) -> list[int]:
 
 
 def _with_space(content: str, place: TextSpan) -> TextSpan:
-    """The span with one adjacent space, if the space would be left doubled or at the edge of a paragraph."""
+    """The span of a deletion, with one adjacent space if that would be left doubled or at a paragraph's edge."""
     before, after = content[place.start - 1 : place.start], content[place.end : place.end + 1]
     if before == " " and after in ("", " ", "\n"):
         return replace(place, start=place.start - 1)
