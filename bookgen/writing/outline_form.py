@@ -27,7 +27,7 @@ _ALSO_CALLED = {"name": "title", "chapter_title": "title", "description": "summa
 _CHAPTER = object_of({"title": TEXT, "summary": TEXT})
 _ENTRIES = list_of(object_of({"name": TEXT, "description": TEXT}))
 _BIBLE_FIELDS = {"premise": TEXT, "voice": TEXT, "arc": list_of(TEXT), **dict.fromkeys(BIBLE_LISTS, _ENTRIES)}
-# For the model itself, which plans with them. No code reads them.
+# The model lists premises only to plan one of them. No code reads the list.
 _PREMISES = list_of(object_of({"premise": TEXT, "probability": {"type": "number"}}))
 
 

@@ -71,9 +71,9 @@ async def ask(
     """Ask for JSON and return what `read` makes of the reply. At most three calls: the request, a repair, a fresh try.
 
     `read` raises Malformed if the content is not acceptable; `check` raises it for content that no model should send.
-    `rescue` builds a result from the complete parts of a reply that broke off. With `rescue`, CutShort means that
-    there are too few of these parts, and StuckReply that the model echoed the form or repeated one passage endlessly;
-    the caller then asks in another way. Raises UnusableReply if no reply is acceptable.
+    `rescue` builds a result from the complete parts of a reply that broke off. With it, the first
+    unacceptable reply raises CutShort if it broke off, and StuckReply if it copied the form or repeated one passage
+    endlessly, so that the caller can ask in another way. Raises UnusableReply if no reply is acceptable.
     """
     reply = await steps.reply(request)
     try:

@@ -100,7 +100,7 @@ def outdated_by_bible(
 
 
 def present(bible: Mapping[str, Any], name: str, was: Words, new: Words) -> str:
-    """The current text of the bible for this change, as one line; empty if the bible no longer has it."""
+    """The bible's current text with the `new` words of a change, as one line; empty if it no longer has these words."""
     entries = {each: entry for listed in LISTS for each, entry in by_name(bible.get(listed)).items()}
     if words_of(name) == was:  # a different name
         return "" if name in entries or key(" ".join(new)) not in entries else " ".join(new)

@@ -66,7 +66,7 @@ def _together(
 
 
 def _continuity(content: str, flags: Sequence[Mapping[str, Any]]) -> list[Correction]:
-    """Contradictions between facts of the story. Nothing is replaced, since only the author knows what is right."""
+    """Contradictions between facts, as corrections that replace nothing: only the author knows which fact is right."""
     found = []
     for flag in flags:
         excerpt = str(flag["excerpt"])

@@ -212,7 +212,7 @@ def _with_edits(
 
 
 def _tried(revised: ChapterRevision, edit: PassageEdit, findings: Sequence[EditorFinding]) -> EditOutcome:
-    """Apply the edit to the chapter, unless a bound forbids it."""
+    """Apply the edit to the chapter, unless a bound forbids it. Returns the outcome."""
     if not 1 <= edit.finding <= len(findings):
         return EditOutcome(edit, DropReason.UNKNOWN_FINDING)
     if edit.passage == edit.replacement or not edit.passage.strip():
@@ -243,7 +243,7 @@ def _tried(revised: ChapterRevision, edit: PassageEdit, findings: Sequence[Edito
 
 
 def _place(chapter: Chapter, edit: PassageEdit, finding: EditorFinding) -> TextSpan | DropReason:
-    """The span of the passage in the text before the revision.
+    """The span of the passage in the text before the revision, or why the edit is dropped.
 
     If the passage occurs several times, the one occurrence that overlaps the finding counts.
     """
