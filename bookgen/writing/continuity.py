@@ -137,8 +137,8 @@ async def digest_after(
     """The digest of a chapter, requested with a cached prompt that has its text; None if no reply is usable.
 
     The text is in the conversation that wrote the chapter (`turns`) or, without turns, in the `system` prompt. The
-    request has no schema, since a schema would change the cached prefix. If the reply is
-    unusable, `digest_of` requests the digest again with the chapter's text alone.
+    request has no schema, since a schema would change the cached prefix. If the reply is unusable,
+    `digest_of` requests the digest again with the chapter's text alone.
 
     `threads`: those that earlier chapters left open. `patience`: seconds to wait for a busy provider.
     """

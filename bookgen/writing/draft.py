@@ -70,9 +70,9 @@ class WorkingDraft:
         self.same_paragraph = same_paragraph
 
     def record(self, changes: Sequence[TextChange]) -> None:
-        """Record the changes made to a reply. Call this before `add`, with the text so far.
+        """Record the changes made to a reply. Call this before `add`.
 
-        A change at the start of the reply is recorded as following the end of that text.
+        A change at the start of the reply is recorded as following the end of the text so far.
         """
         self.changes.extend(each if each.follows else replace(each, follows=anchor(self.text)) for each in changes)
 

@@ -233,8 +233,8 @@ class _Plan:
     def _planned_kind(self, last: int) -> Book | None:
         """The book with its new bible, whose kind decides the form of the plans; None if no plans are requested.
 
-        A small context window has no room for plans. A model that copied the example or got stuck is not
-        asked for plans.
+        A small context window has no room for plans. A model that copied the example or got stuck is not asked for
+        plans.
         """
         if not last or self.window < WINDOW or not self.form_shown:
             return None

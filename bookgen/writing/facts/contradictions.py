@@ -219,7 +219,7 @@ def _left_around(left: Mapping[str, StoryFact], each: StoryFact, nouns_are_capit
 
 
 def _objects(story: Sequence[StoryFact], *, holders: Set[str]) -> Iterator[Contradiction]:
-    """Find objects that are there after they are gone, or elsewhere than before without having been moved.
+    """Find objects that are there again after they are gone, or elsewhere than before without having been moved.
 
     `holders`: names of people, who may have an object. Whoever acts, dies or is born in a fact counts as one too.
     """

@@ -1,4 +1,4 @@
-"""A spread (two facing pages of a picture book): a short text for its readers' age, and a picture."""
+"""A spread (two facing pages of a picture book): its short text, and the description of its picture."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Placement:
 def placed(suggestions: Sequence[Suggestion], content: str, content_version: int) -> Placement:
     """Find the place of each suggestion in `content`, whose version is `content_version`.
 
-    A suggestion becomes stale if its passage is gone, or if in doubt where it is.
+    A suggestion becomes stale if its passage is gone, or if several passages may be the one.
     """
     result = Placement(content)
     for each in suggestions:

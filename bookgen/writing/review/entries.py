@@ -42,7 +42,7 @@ class AuthorsAnswer:
     """The author model's answers to the findings, and which of them were applied.
 
     After comparisons, `weighed` has their results by finding number. `proposed` has, by chapter
-    number, each chapter of which they rejected edits, as it would be with these edits.
+    number, the texts with the rejected edits, for the chapters in which comparisons rejected any.
     """
 
     revision: BookRevision
