@@ -1,4 +1,4 @@
-"""Finds spaces and marks that are wrong in any language: two spaces, a space before a comma, none after it, two commas."""
+"""Finds spaces and marks that are wrong in any language: doubled ones, a space before a comma, none after it."""
 
 from __future__ import annotations
 
