@@ -1,1 +1,1 @@
-"""How a book is written: prompts in, prose out. Knows no database and no HTTP."""
+"""How a book is written: prompts in, prose out. These modules use neither the database nor HTTP."""

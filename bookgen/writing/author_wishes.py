@@ -1,6 +1,6 @@
-"""What the author announces in the idea, the style notes or the bible (people, places, terms): languages, refrains.
+"""Recognise what the author of a book wants: other languages, refrains, certain names and phrases.
 
-The quality gate reports nothing that the author asked for.
+They are looked for in the idea, the style notes and the bible. The quality gate does not report what is wanted.
 """
 
 from __future__ import annotations

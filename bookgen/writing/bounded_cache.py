@@ -1,4 +1,4 @@
-"""A bounded cache for functions of short texts. Several rules that judge a chapter ask for the same results.
+"""A bounded cache for functions of short texts. Several rules that judge a chapter need the same results.
 
 The text is the function's last argument. Results for long texts are not cached, since a few would fill the memory.
 """

@@ -66,7 +66,8 @@ def of_chapter(book: Book, chapter: Chapter, *, seed: str = "", **fields: object
 def of_outline(book: Book, first: int, last: int) -> dict[str, object]:
     """The brief of a call that plans the chapters `first` to `last`.
 
-    The seed depends on the current outline, so that a new outline does not get the reply stored for this one.
+    The current bible decides the seed. So the request for a new outline differs from the one for the current outline,
+    and does not get its stored reply.
     """
     seed = content_hash(context.bible(book.bible))[:12] if book.bible else ""
     return of_book(book, first=first, last=last, seed=seed)

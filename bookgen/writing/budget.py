@@ -20,15 +20,15 @@ REPLY_SLACK, LONG_REPLY_SLACK = 1.25, 1.1  # room in a reply, as a multiple of t
 
 MIN_WHOLE_SHARE = 0.6  # a text that ends with less than this share of the request is only a part of its chapter
 MIN_WHOLE_SHARE_OF_VERSE = 0.3
-CLOSING_WORDS = 60  # to end a chapter that broke off at its full length
-CLOSING_SHARE = 0.1  # of its target, to end a chapter that is full before its last part
+CLOSING_WORDS = 60  # of a part that ends a chapter which broke off at its full length
+CLOSING_SHARE = 0.1  # of a chapter's target: the part that ends a chapter which is full before its last part
 
-MAX_BEND = 0.25  # of a chapter's budget: how far the number that is asked for may be from it
+MAX_BEND = 0.25  # of a chapter's budget: how much more or less than the budget may be requested
 MAX_BEND_OF_THE_END = 0.1  # of the last chapter's budget, because an ending needs its room
 MODEL_DRIFT = (
     0.45,
     1.7,
-)  # of its budget: a chapter outside this range got its length from its author, not from the model
+)  # of a chapter's budget: if a chapter is outside this range, probably its author has changed its length
 
 
 def spread(total: int, count: int) -> list[int]:
@@ -154,7 +154,7 @@ def goal_for(chapter: Chapter, chapters: Sequence[Chapter], *, in_lines: bool = 
     """The words that a chapter should have, and the number to request from this model to get them.
 
     If the model wrote more in earlier chapters than requested, this chapter's request is smaller, and the other way
-    round. A chapter does not compensate for words that others have too many or too few, since its plan needs its own
+    round. Even if the book is too long or too short so far, a chapter keeps its budget, since its plan needs that
     length. The request differs from the budget by at most the share `MAX_BEND`, in the last chapter
     `MAX_BEND_OF_THE_END`. It depends only on the chapters, so a resumed run repeats the same request. `in_lines`: the
     chapter is verse; its budget is requested as it is.

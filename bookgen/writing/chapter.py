@@ -60,11 +60,13 @@ async def write_chapter(
 ) -> ChapterDraft:
     """Write one chapter, and a digest of it (summary and facts) for later chapters.
 
-    If `context_tokens` is more than WINDOW, the prompt has the text of earlier chapters, and a chapter whose text fits
-    gets its digest while the next one is written. The last chapter gets none here, and neither does a chapter whose run
-    is paused before the digest. A text that the chapter already has is replaced. `on_words` receives the number of
-    words so far; `on_digest` receives each digest of an earlier chapter that was missing. The number of model calls is
-    limited. Raises UnusableText, ModelRefused, other UpstreamAIErrors, and CallsHalted.
+    A text that the chapter already has is replaced. If `context_tokens` is more than WINDOW, the prompt has the text of
+    earlier chapters. The draft has no digest if the chapter is the last one, if the run is halted before the digest, or
+    if the digest will be made while the next chapter is written, whose prompt has this chapter's text. `on_words`
+    receives the number of words so far, and `on_digest` each missing digest of an earlier chapter that has been made.
+
+    The number of model calls is limited. Raises UnusableText if the text is far too short or in another language,
+    ModelRefused, CallsHalted if no calls may be made now, and other UpstreamAIErrors.
     """
     chapter = material.chapter(chapter_number)
     draft = WorkingDraft(material, chapter, [], await quality.avoid(material, chapter))
@@ -107,7 +109,10 @@ async def _look_back(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Dig
 async def _look_back_less(
     draft: WorkingDraft, refused: PromptTooLong, steps: Steps, on_digest: Callable[[Digest], None]
 ) -> None:
-    """Shrink a prompt that was too long, first the text of earlier chapters. Raises `refused` if none is smaller."""
+    """Shrink a prompt that was `refused` as too long: first the text of earlier chapters, then the other parts.
+
+    Raises `refused` if the prompt is already as small as possible.
+    """
     context = smaller(draft.window + draft.room, refused)
     draft.window, draft.room = min(context, WINDOW), max(context - WINDOW, 0)
     if draft.view.chapters:
@@ -200,7 +205,7 @@ def _needs_parts(stretch: Stretch, part: Part, goal: budget.Goal) -> bool:
 
 
 async def _digest(draft: WorkingDraft, content: str, steps: Steps) -> Digest | None:
-    """The digest of the chapter, requested in the conversation that wrote it if possible; None if there is none."""
+    """The digest of the chapter, requested in the conversation that wrote it if possible; None if it fails."""
     threads = continuity.open_threads(draft.digests)
     if content != draft.text or not conversation.is_whole(draft.turns) or draft.window < WINDOW:
         return await continuity.digest_of(draft.book, draft.chapter, content, threads, steps, draft.window)

@@ -1,7 +1,6 @@
-"""A chapter's plan beside its title and summary: its fields, how a model is asked for it, and how it is put into
-prompts.
+"""A chapter's plan, which supplements its title and summary: its fields, its request, and its text in prompts.
 
-All of it is optional. If a reply has no plan, or an unreadable part, the chapter is written without it.
+All fields are optional. If a reply has no plan, or an unreadable field, the chapter is written without it.
 """
 
 from __future__ import annotations
@@ -198,7 +197,7 @@ def unpaid(plans: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[int, st
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words of a set-up, to recognize it where it is paid off. Of a text without spaces, the characters."""
+    """The words of a set-up, or its characters in a script without spaces, to recognise it where it is paid off."""
     words = "".join(c if c.isalnum() else " " for c in text.casefold()).split()
     return frozenset(words if len(words) > 1 else text.casefold())
 

@@ -16,10 +16,10 @@ _FILE = Path(__file__).with_name("common_words.toml")
 
 @dataclass(frozen=True, slots=True)
 class Tells:
-    """When a text counts as being in another language than supposed, by words that only one language's list has.
+    """How clearly the words of a text must show that it is in another language than supposed.
 
-    The words of the other language must be at least `min_share` of all words, and more than `times` as many as those of
-    the supposed language.
+    Only words that are in the list of just one of the two languages count. Those of the other language must be
+    at least `min_share` of all words, and more than `times` as many as those of the supposed language.
     """
 
     min_share: float

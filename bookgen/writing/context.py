@@ -1,4 +1,4 @@
-"""The context of every call of a book, ordered so that a provider's prompt cache covers most of it.
+"""The context of every call about a book, ordered so that a provider's prompt cache covers most of it.
 
 First the rules for writing and the book (the same for the whole book), then one block for each earlier chapter
 (append-only): its text, or its digest (summary and facts) if the text does not fit. Then, in the user's turn, what
@@ -19,7 +19,8 @@ from bookgen.writing.craft import craft
 from bookgen.writing.fence import fenced
 from bookgen.writing.window import SMALL, WINDOW, clip, scaled
 
-# Limits in tokens. With 120 chapters, these, a part and its chapter so far fit into window.WINDOW.
+# Limits in tokens. Even with 120 chapters, a prompt with all of these, the request for a part, and the text of its
+# chapter so far fits into window.WINDOW.
 BIBLE = 2_400
 DESCRIPTION = 1_400
 ALL_BRIEFS = 7_000
@@ -78,7 +79,7 @@ def system(
     window: int = WINDOW,
     number: int = 1,
 ) -> tuple[Block, ...]:
-    """The system prompt of a writing call: the book, `digests` of earlier chapters, and `shown`, the text of others.
+    """The system prompt of a writing call: the book, and each earlier chapter as text (`shown`) or in `digests`.
 
     The `first_call` of a chapter also sets a cache mark where the prompt of the previous chapter ended, so that this
     prefix is read from the cache. In a `window` below WINDOW, the outline has only chapters near chapter `number`.
@@ -105,7 +106,7 @@ def entries(settled: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
     return [entry for each in found if isinstance(each, list) for entry in each if isinstance(entry, Mapping)]
 
 
-# The last entries are the first that a small window leaves out.
+# The order of the fields in a prompt. If the window is small, the last ones are left out first.
 _FIRST_KEYS = (
     "premise", "voice", "voice_sample", "avoid", "outcome", "arc", "people", "places", "terms", "motifs", "material",
     "name", "description",

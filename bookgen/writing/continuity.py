@@ -90,9 +90,9 @@ async def digests_before(
 ) -> list[Digest]:
     """The digests of all written chapters before this one.
 
-    Of the chapters without a current digest, the model makes digests of the nearest, and `on_digest` receives them.
-    The others are represented by their first and last sentences, and so are the chapters numbered in `shown`, whose
-    text is in the prompt.
+    For the nearest chapters without a current digest, the model makes one, and `on_digest` receives it. The digest of
+    any other chapter without one is its first and last sentences. The model makes none for the chapters numbered in
+    `shown`, since their text is in the prompt.
     """
     before = [(chapter, stored_digest(material, chapter)) for chapter in material.written_before(chapter_number)]
     asked = _nearest([each for each, stored in before if stored is None and each.chapter_number not in shown])
@@ -110,7 +110,10 @@ async def digests_before(
 
 
 def _nearest(chapters: Sequence[Chapter]) -> set[int]:
-    """The numbers of the chapters that get digests now: the last ones, since a pasted book may need too many."""
+    """The numbers of the last of these chapters, which get digests now, within a limit on tokens.
+
+    Without the limit, a long book that was pasted in would need too many digests before its next chapter.
+    """
     chosen: set[int] = set()
     left = MAX_SUMMED_UP_TOKENS
     for chapter in reversed(chapters):
@@ -131,11 +134,13 @@ async def digest_after(
     steps: Steps,
     patience: float | None = None,
 ) -> Digest | None:
-    """The digest of a chapter whose text is in a prompt that the provider has cached; None if there is none.
+    """The digest of a chapter, requested with a cached prompt that has its text; None if no reply is usable.
 
     The text is in the conversation that wrote the chapter (`turns`) or, without turns, in the `system` prompt. The
-    request has no schema, since a schema would change the cached prefix. If this fails, the result is that of
-    `digest_of`. `threads`: those that earlier chapters left open. `patience`: seconds to wait for a busy provider.
+    request has no schema, since a schema would change the cached prefix. If the reply is unusable,
+    `digest_of` requests the digest again with the chapter's text alone.
+
+    `threads`: those that earlier chapters left open. `patience`: seconds to wait for a busy provider.
     """
     lang, number = language(book.content_language), chapter.chapter_number
     task = (SUM_UP if turns else SUM_UP_SHOWN).format(
@@ -242,7 +247,7 @@ def _values(facts: Sequence[Fact], kind: FactKind) -> tuple[str, ...]:
 
 
 def _texts(reply: Mapping[str, Any], name: str, most: int) -> tuple[str, ...]:
-    """The threads in the list `name`, which only older stored replies have; now they are among the facts."""
+    """The threads in the list `name` of a reply. Only older stored replies have it; in new ones, threads are facts."""
     listed = reply.get(name, [])
     named = [str(item) if isinstance(item, int) else item for item in listed] if isinstance(listed, list) else listed
     return structured.texts_of({name: named}, name, most=most, longest=160)

@@ -86,7 +86,7 @@ def portrait(material: Material) -> str:
 
 
 def _entries(bible: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
-    """The records in these lists of a bible. An author writes some entries as plain texts."""
+    """The records in these lists of a bible. A plain text in a list becomes a record with this name."""
     found = [entry for name in lists if isinstance(entries := bible.get(name), list) for entry in entries]
     records = ({"name": entry} if isinstance(entry, str) else entry for entry in found)
     return [each for each in records if isinstance(each, Mapping)]

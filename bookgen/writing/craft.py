@@ -143,8 +143,10 @@ CRAFTS = {
 
 
 def craft(book: Book, *, brief: bool = False) -> str:
-    """The first section of every prompt that writes prose. It depends only on the book's own fields. `brief`: a short
-    version for a small context window."""
+    """The first section of every prompt that writes prose. It depends only on the book's own fields.
+
+    `brief`: a short version for a small context window.
+    """
     lang = language(book.content_language)
     if brief:
         return BRIEF_CRAFT.format(language=lang.name)

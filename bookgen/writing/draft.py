@@ -72,11 +72,14 @@ class WorkingDraft:
         self.same_paragraph = same_paragraph
 
     def record(self, changes: Sequence[TextChange]) -> None:
-        """Record changes made to a reply, before the reply is added. Those at its start come after the text so far."""
+        """Record the changes made to a reply. Call this before `add`.
+
+        A change at the start of the reply is recorded as following the end of the text so far.
+        """
         self.changes.extend(each if each.follows else replace(each, follows=anchor(self.text)) for each in changes)
 
     def credit(self, reply: TextReply) -> None:
-        """Record which model wrote the kept text. A text that contains any sample text counts as sample text."""
+        """Record the model of a reply as the writer, unless an earlier reply was sample text of the offline model."""
         if self.writer != SAMPLE_WRITER:
             self.writer = reply.model
 

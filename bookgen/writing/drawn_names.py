@@ -126,7 +126,10 @@ def _names(book: Book) -> Iterator[str]:
 
 
 def _setting(book: Book, rng: random.Random) -> Iterator[str]:
-    """Trades and towns for a story with a short idea, not for children, whose people or places are not settled yet."""
+    """Trades (if no people are settled yet) and towns (if no places are) for a story with a short idea.
+
+    A children's book gets none.
+    """
     language = primary(book.content_language)
     if not _is_open(book) or _kind(book) == "children":
         return

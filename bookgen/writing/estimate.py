@@ -133,7 +133,10 @@ def _pictures(spreads: int, tokens_each: int) -> Usage:
 
 
 def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
-    """The price of several similar calls, or None. Computed from one call, as a price may depend on a call's size."""
+    """The price of several similar calls; None if the price is unknown.
+
+    It is the price of an average call times their number, since the price of a token may depend on a call's size.
+    """
     calls = max(usage.calls, 1)
 
     def mean(total: int) -> int:
@@ -195,7 +198,7 @@ def _chapters(basis: Basis, told: int, room: int) -> Iterator[Usage]:
 
 
 def _writing(text: int, parts: int, prompt: _Prompt, before: int) -> tuple[Usage, int]:
-    """The calls that write a chapter, and the tokens of the prompt before the last of these calls.
+    """The calls that write a chapter, and the number of tokens in the prompt of the last call.
 
     Each call reads the prefix that the previous call left in the cache. `text`: tokens of the chapter; `before`: the
     number of earlier chapters.

@@ -103,7 +103,7 @@ def _passages(content: str, book: Book) -> list[tuple[int, str]]:
 
 
 def _is_quoted(block: str) -> bool:
-    """Whether the whole paragraph is in italics or brackets, or too short to identify its language."""
+    """Whether a paragraph counts as a quotation: it begins with italics or a bracket, or is short."""
     bare = block.strip()
     if bare[:1] in ("*", "_", "(", "["):
         return True
@@ -113,8 +113,8 @@ def _is_quoted(block: str) -> bool:
 def mostly_foreign(text: str, tag: str) -> bool:
     """Whether more than half of `text` is in another language than `tag`, not counting block quotations.
 
-    Many paragraphs are too short to be judged alone, so all that seem to be in the book's language are judged
-    together once more.
+    The paragraphs that seem to be in the book's language are then judged again as one text, since many are too short
+    to be judged alone.
     """
     code = primary(tag)
     blocks = [block for block in paragraphs(without_code(text)) if not block.lstrip().startswith(">")]

@@ -97,11 +97,11 @@ class ProseLanguage:
         return None if self.characters_per_word is None else round(words * self.characters_per_word)
 
     def tokens(self, words: int) -> int:
-        """The largest number of tokens that `words` may take. Bounds a reply."""
+        """The largest number of tokens that `words` may take, to limit a reply."""
         return round(words * self.tokens_per_word)
 
     def usual_tokens(self, words: int) -> int:
-        """The number of tokens that `words` usually take. For estimates."""
+        """The number of tokens that `words` usually take, for estimates."""
         return round(words * self.tokens_per_word * 0.92)
 
 

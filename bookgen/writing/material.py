@@ -126,7 +126,7 @@ class ChapterDraft:
     """A chapter's text. `digest` is None if none could be made; `changes` are in the order in which they were made.
 
     `writer` is the model that wrote the text. `in_parts`: the model has proved unable to write a whole chapter in one
-    call. A spread (two pages of a children's book) also has the `scene` to paint, and the book's `plan` if it is new.
+    call. A spread (two pages of a children's book) also has the `scene` to paint, and the book's `plan` if it had none.
     """
 
     content: str

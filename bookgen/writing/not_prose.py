@@ -1,6 +1,7 @@
 """Find paragraphs that are not running prose: quotations, code, lists, tables, verse and letters.
 
-The rules for prose do not apply to them: a quotation keeps its language, verse has refrains, a letter has blanks.
+The rules for prose do not apply to them: a quotation keeps its language, verse has refrains, a letter may have blanks
+to fill in.
 """
 
 from __future__ import annotations

@@ -57,10 +57,10 @@ async def noting(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest]
 
 
 async def note_rest(material: Material, steps: Steps) -> AsyncIterator[Digest]:
-    """Yield new digests of the last written chapters that have no current digest, at most MAX_NOTED.
+    """Yield a new digest for each of the last MAX_NOTED written chapters that have no current digest.
 
-    These are the last chapter of a book and chapters that its author has changed. Books without any text by a model,
-    books of verse and children's books get no digests. A failed digest is left out. Raises CallsHalted.
+    These are mostly the last chapter and chapters that the author has changed. Books without any text by a model, books
+    of verse and children's books get no digests. A failed digest is left out. Raises CallsHalted if calls are halted.
     """
     known = {each.chapter_number: digest for each in material.chapters if (digest := stored_digest(material, each))}
     for chapter in _rest(material, known):

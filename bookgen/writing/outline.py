@@ -231,9 +231,10 @@ class _Plan:
         return self._request(task, form, with_bible=self.window >= WINDOW)
 
     def _planned_kind(self, last: int) -> Book | None:
-        """The book, whose kind decides the form of the chapters' plans; None if no plans are requested.
+        """The book with its new bible, whose kind decides the form of the plans; None if no plans are requested.
 
-        A small context window has no room for plans, and a model that copies the example gets none.
+        A small context window has no room for plans. A model that copied the example or got stuck is not asked for
+        plans.
         """
         if not last or self.window < WINDOW or not self.form_shown:
             return None

@@ -28,7 +28,7 @@ _ALSO_CALLED = {"name": "title", "chapter_title": "title", "description": "summa
 _CHAPTER = object_of({"title": TEXT, "summary": TEXT})
 _ENTRIES = list_of(object_of({"name": TEXT, "description": TEXT}))
 _BIBLE_FIELDS = {"premise": TEXT, "voice": TEXT, "arc": list_of(TEXT), **dict.fromkeys(BIBLE_LISTS, _ENTRIES)}
-# For the model itself, which plans with them. No code reads them.
+# The model lists premises only to plan one of them. No code reads the list.
 _PREMISES = list_of(object_of({"premise": TEXT, "probability": {"type": "number"}}))
 
 
@@ -100,7 +100,7 @@ class ReplyForm:
 
 
 def refuse_nonsense(request: TextRequest, chapters: Iterable[tuple[str, str]]) -> None:
-    """Raise Malformed if a summary repeats the instructions of `request` or most are not in the book's language.
+    """Raise Malformed if a summary repeats the instructions of `request` or most summaries are in another language.
 
     `chapters`: the title and the summary of each.
     """
@@ -120,12 +120,18 @@ def with_plans(
 
 
 def read_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
-    """The bible, and the title and summary of each chapter up to `last` (0: no chapters). Raises Malformed."""
+    """The bible, and the title and summary of each chapter up to `last` (0: no chapters).
+
+    Raises Malformed if the bible or a chapter is missing or unusable.
+    """
     return _read_bible(reply.get("bible", reply)), read_chapters(reply, 1, last) if last else []
 
 
 def rescue_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
-    """The bible, and title and summary of each complete chapter, in a reply that broke off. Raises Malformed."""
+    """The bible, and title and summary of each complete chapter, in a reply that broke off.
+
+    Raises Malformed if the bible is missing or unusable. There may be no complete chapter.
+    """
     bible = _read_bible(reply.get("bible", reply))
     try:
         return bible, rescue_chapters(reply, 1, last)
@@ -175,7 +181,7 @@ def _shortened(text: str, most: int) -> str:
 
 
 def _items(value: object) -> list[object]:
-    """The items of a list; of an object, its values, each with its key as the name."""
+    """The items of a list. An object counts as the list of its values, each with its key as the name."""
     if isinstance(value, Mapping):
         return [{"name": key, "description": each} if isinstance(each, str) else {"name": key, **each}
                 for key, each in value.items() if isinstance(each, str | Mapping)]  # fmt: skip
@@ -183,7 +189,7 @@ def _items(value: object) -> list[object]:
 
 
 def _entry(item: object) -> dict[str, str] | None:
-    """The name and the description of an entry, which may be empty; None if the entry has no name."""
+    """The name and the possibly empty description of an entry; None if the entry has no name."""
     record = item if isinstance(item, Mapping) else {"name": item}
     try:
         name = structured.text_of(record, "name", longest=120)

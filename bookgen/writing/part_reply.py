@@ -27,7 +27,7 @@ OVERLAP_REMOVED = "The model repeated the last words of its text before it conti
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The usable text of one reply. `cut`: the reply broke off. `in_paragraph`: it did so inside a paragraph.
+    """The usable text of one reply. `cut`: the reply broke off; `in_paragraph`: inside a paragraph.
 
     `problem` says why the text is empty or incomplete. `refused`: the model refused to write it. `changes` records
     what was removed from the reply.
@@ -69,8 +69,9 @@ def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, pa
 def _problem(draft: WorkingDraft, reply: TextReply, piece: str, part: Part, sent_back: Sequence[str]) -> str:
     """Why a reply cannot be text of the chapter; empty if it can.
 
-    A reply that ends far too early counts as a refusal or an excuse. If the chapter already has text, a few words may
-    be all that was missing. `sent_back`: the sentences of `piece` that are the service's own instructions.
+    A first reply that is far too short counts as an excuse of the model. Once the chapter has text, a short reply is
+    accepted, since a few words may be all that was missing. `sent_back`: the sentences of `piece` that are the
+    service's own instructions.
     """
     if problem := nonsense.problem_with(piece, draft.book, sent_back):
         return problem

@@ -238,7 +238,7 @@ def _given(draft: WorkingDraft) -> Iterator[str]:
 
 
 def _rewritten(draft: WorkingDraft) -> Iterator[str]:
-    """The author's wish with the former text, and what later chapters rely on."""
+    """The parts of a prompt to write a chapter again: what later chapters tell, the author's wish, the former text."""
     material, window = draft.material, draft.window
     later = [
         f"{number}. {digest.summary} {' '.join(digest.facts)}"

@@ -98,7 +98,10 @@ async def rewrite_passage(
 
 
 def _text_of(reply: TextReply, passage: ChosenPassage) -> str:
-    """The new text, with the white space at the edges of the old passage. Raises UnusablePassage."""
+    """The new text, with the white space at the edges of the old passage.
+
+    Raises UnusablePassage if the reply breaks off, is empty or repeats the passage unchanged.
+    """
     number, former = passage.chapter.chapter_number, passage.text
     if reply.stop is not StopReason.END:
         raise UnusablePassage(number, "it breaks off")

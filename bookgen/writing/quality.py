@@ -23,10 +23,10 @@ from bookgen.writing.reply_cleanup import Cleaned
 from bookgen.writing.residue import residue, without_residue
 from bookgen.writing.stock_phrases import moral, stock_paragraphs
 
-MAX_DRIFT = 0.25  # of its budget: a shorter or longer chapter gets a finding
-MAX_DRIFT_OF_VERSE = 0.6  # more, because the lines of its poems decide
+MAX_DRIFT = 0.25  # of a chapter's budget: a chapter gets a finding if its length differs by more
+MAX_DRIFT_OF_VERSE = 0.6  # more, because the lines of the poems decide the length
 
-RECENT = 15  # chapters
+RECENT = 15  # earlier chapters that `avoid` reads
 MAX_OF_A_KIND = 8  # findings of one kind per chapter: more would say nothing new
 
 # The findings that harm a reader most come first.
@@ -105,7 +105,8 @@ def texts_before(material: Material, chapter: Chapter) -> list[str]:
 async def avoid(material: Material, chapter: Chapter) -> list[str]:
     """Sentences that earlier chapters have used too often, for the next chapter to avoid.
 
-    Only the last chapters are read, to save time: after a restart, nothing is cached. `inspect` reads all of them.
+    Only the last RECENT chapters are read, since reading all takes long when nothing is cached, as after a restart.
+    `inspect` reads all of them.
     """
     texts = texts_before(material, chapter)[-RECENT:]
     if not texts or has_refrains(material.book):

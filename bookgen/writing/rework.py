@@ -48,7 +48,7 @@ async def rework_chapters(
 ) -> dict[int, OutlineChapter]:
     """New titles, summaries and plans for the chapters with these numbers, which keep their budgets.
 
-    If `context_tokens` is more than WINDOW, the prompt has the chapters' text, as far as it fits, else only digests.
+    If `context_tokens` is more than WINDOW, the prompt has the text of as many chapters as fit, else only digests.
     Raises InvalidInput if a chapter does not exist.
     """
     budgets = {chapter.chapter_number: chapter.target_word_count for chapter in material.chapters}

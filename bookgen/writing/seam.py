@@ -14,7 +14,7 @@ MAX_CHANCE_WORDS = 8  # or twice as many characters: the next sentence may start
 
 
 def without_overlap(before: str, piece: str) -> str:
-    """`piece` without the beginning that repeats the end of `before`; empty if all of it does."""
+    """`piece` without the beginning that repeats the end of `before`; empty if nothing is left."""
     last = before[-MAX_OVERLAP_CHARACTERS:].casefold()
     beginning = tuple(match[0].casefold() for match in islice(UNIT.finditer(piece), MIN_OVERLAP_UNITS))
     if len(beginning) < MIN_OVERLAP_UNITS or not all(unit in last for unit in beginning):

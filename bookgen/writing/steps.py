@@ -22,5 +22,5 @@ class Steps(Protocol):
         ...
 
     def beside(self) -> Steps:
-        """An instance for calls that run at the same time as the calls of this one."""
+        """A second instance, for calls that run in parallel with the calls of the first."""
         ...

@@ -18,7 +18,7 @@ from bookgen.writing.language import primary
 from bookgen.writing.not_prose import has_speech, not_prose
 
 MIN_PHRASES = 3
-MIN_SHARE = 0.6  # of a paragraph's sentences have a stock phrase
+MIN_SHARE = 0.6  # of a paragraph's sentences must have a stock phrase
 LAST_SENTENCES = 3
 
 STOCK = "This paragraph is made of stock phrases: “{}”."

@@ -71,9 +71,9 @@ async def ask(
     """Ask for JSON and return what `read` makes of the reply. At most three calls: the request, a repair, a fresh try.
 
     `read` raises Malformed if the content is not acceptable; `check` raises it for content that no model should send.
-    `rescue` builds a result from the complete parts of a reply that broke off. With `rescue`, CutShort means that
-    there are too few of these parts, and StuckReply that the model echoed the form or repeated one passage endlessly;
-    the caller then asks in another way. Raises UnusableReply if no reply is acceptable.
+    `rescue` builds a result from the complete parts of a reply that broke off. With it, the first
+    unacceptable reply raises CutShort if it broke off, and StuckReply if it copied the form or repeated one passage
+    endlessly, so that the caller can ask in another way. Raises UnusableReply if no reply is acceptable.
     """
     reply = await steps.reply(request)
     try:
@@ -152,7 +152,10 @@ _STARTS = 12  # opening braces to try as the start of the object
 
 
 async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
-    """The JSON object in `text`, ignoring what surrounds it. An object that was cut off is refused, not completed."""
+    """The JSON object in `text`, ignoring what surrounds it. `cut`: the text is known to have been cut off.
+
+    Raises Malformed if there is no object or only a part of one, which is not completed.
+    """
     if len(text) > MAX_REPLY_CHARACTERS:
         raise Malformed("it is far too long")
     text = without_thoughts(text).strip().lstrip("\ufeff")
@@ -201,7 +204,7 @@ def _without_last(value: Any) -> Any:
 
 
 def _decoded(text: str) -> Any:
-    """The first well-formed JSON object in the text, if it is not inside a broken one; else None."""
+    """The first well-formed JSON object in the text; None if there is none or if it may be part of a broken one."""
     starts = [match.start() for match in re.finditer(r"\{", text)][:_STARTS]
     for start in starts:
         try:

@@ -50,10 +50,10 @@ _NUMBER = (
 
 @dataclass(frozen=True, slots=True)
 class _Signs:
-    """The patterns of one language, `cues` and `chapter` with their weights.
+    """The patterns of one language. Those in `cues` and `chapter` have weights.
 
-    A cue (such as an offer) is searched at the start of each sentence or, if `anywhere`, in the whole text, as needed
-    for languages whose verb comes last.
+    A cue is what a model says to its user, such as an offer. It is searched at the start of each sentence or,
+    if `anywhere`, in the whole text, as needed for languages whose verb comes last.
     """
 
     opener: re.Pattern[str]
@@ -69,7 +69,7 @@ class _Signs:
 
 
 def refuses(text: str, tag: str) -> bool:
-    """Whether the beginning of a reply says that the model will not write it."""
+    """Whether the beginning of a reply says that the model will not write the text."""
     opening = _plain(text[:OPENING_CHARACTERS])
     return any(
         not signs.said.search(opening, found.start(), found.end() + SAID_CHARACTERS)

@@ -19,8 +19,8 @@ HEADING_TOKENS = 40  # around the text of a chapter
 # The share of the room that stays filled when the oldest chapters no longer fit. If they were left out one at a time,
 # the start of each prompt would change, and the cache would never be used.
 KEPT_SHARE = 0.5
-# Cached tokens cost a tenth to a twentieth of the normal price. If the view is longer than this many times the chapter,
-# it costs more than the chapter itself.
+# Cached tokens cost a tenth to a twentieth of the normal price. If the cached prompt is more than this many times as
+# long as the chapter, reading it costs more than sending the chapter alone.
 MAX_VIEWS_READ = 20
 
 SHOWN = """\

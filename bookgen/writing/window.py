@@ -39,7 +39,7 @@ async def fitted(call: Callable[[int], Awaitable[T]], window: int = WINDOW) -> T
 
 
 def scaled(usual: int, window: int) -> int:
-    """The tokens for a part of a prompt in a context of `window` tokens, if in WINDOW it has `usual` tokens."""
+    """The tokens for a part of a prompt in a context of `window` tokens; in one of WINDOW, it has `usual` tokens."""
     return usual if window >= WINDOW else round(usual * SHARE * window / WINDOW)
 
 

@@ -119,7 +119,7 @@ def _story(facts: Sequence[Fact], short_forms: Mapping[str, str], openings: froz
 
 
 def _named(text: str, short_forms: Mapping[str, str], openings: frozenset[str]) -> str:
-    """The full name of a person, or a thing, place or clause without its leading article."""
+    """`text` in the form in which facts are compared: a full name for its short form, else without leading articles."""
     if text in short_forms:
         return short_forms[text]
     words = text.split()
@@ -180,12 +180,12 @@ def _dead_who_act(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
 
 
 def _returns_in(life: Sequence[StoryFact], act: StoryFact) -> bool:
-    """Whether the chapter says, before or after the act, that the person is alive after all."""
+    """Whether the chapter of `act`, before or after it, says that the person or object is back after all."""
     return any(each.event is FactEvent.RETURNS and each.fact.chapter_number == act.fact.chapter_number for each in life)
 
 
 def _places_left(story: Sequence[StoryFact], *, nouns_are_capitalised: bool) -> Iterator[Contradiction]:
-    """A person is in a place that they left for good and have not entered again."""
+    """Find people in a place that they left for good and have not entered again."""
     for moves in _of(story, FactEvent.LEAVES, FactEvent.ENTERS, FactEvent.IS_IN).values():
         left: dict[str, StoryFact] = {}
         entered = {(each.value, each.fact.chapter_number) for each in moves if each.event is FactEvent.ENTERS}
@@ -202,7 +202,10 @@ def _places_left(story: Sequence[StoryFact], *, nouns_are_capitalised: bool) -> 
 
 
 def _left_around(left: Mapping[str, StoryFact], each: StoryFact, nouns_are_capitalised: bool) -> StoryFact | None:
-    """The entry of `left` for the place of `each` or one around it: "Trieste" for "a café in Trieste"; or None."""
+    """The fact in `left` (facts by place) about the place of `each`, or about a place around it; None if there is none.
+
+    "Trieste" is around "a café in Trieste".
+    """
     if each.value in left:
         return left[each.value]
     return next(
@@ -216,9 +219,9 @@ def _left_around(left: Mapping[str, StoryFact], each: StoryFact, nouns_are_capit
 
 
 def _objects(story: Sequence[StoryFact], *, holders: Set[str]) -> Iterator[Contradiction]:
-    """An object is somewhere after it is gone, or with another person without having been moved.
+    """Find objects that are there again after they are gone, or elsewhere than before without having been moved.
 
-    `holders` are people. Anyone who acts, dies or is born in a fact counts as well.
+    `holders`: names of people, who may have an object. Whoever acts, dies or is born in a fact counts as one too.
     """
     people = holders | {
         each.subject for each in story if each.event in (FactEvent.ACTS, FactEvent.DIES, FactEvent.BORN)
@@ -260,7 +263,7 @@ def _places_apart(story: Sequence[StoryFact]) -> set[frozenset[str]]:
 
 
 def _knowledge(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
-    """A person knows something for sure before they learn it."""
+    """Find people who know something for sure before they learn it."""
     for known in _of(story, FactEvent.LEARNS, FactEvent.KNOWS).values():
         first: dict[str, StoryFact] = {}
         for each in known:
@@ -272,7 +275,7 @@ def _knowledge(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
 
 
 def _births(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
-    """A person is born twice, or acts or dies before they are born."""
+    """Find people who are born on two dates, or who act or die before they are born."""
     for life in _of(story, FactEvent.BORN, FactEvent.ACTS, FactEvent.DIES).values():
         births = [each for each in life if each.event is FactEvent.BORN and _date(each.fact.value)]
         for birth in births[:1]:
@@ -291,7 +294,7 @@ def _births(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
 
 
 def _causes(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
-    """An event is dated before the event that it follows from. Events with several dates are skipped."""
+    """Find events that are dated before an event that they follow from. Events with several dates are skipped."""
     dated = {
         event: facts[0]
         for event, facts in _of(story, FactEvent.ON).items()

@@ -78,7 +78,8 @@ def outdated_by_bible(
 ) -> list[Contradiction]:
     """The passages that contradict the author's changes in the bible, found by facts that still have the old value.
 
-    A change counts while the bible still has the new text. Of an old name, each chapter's first passage is reported.
+    A change is ignored once the bible no longer has its new text. Of the passages with an old name, only the first of
+    each chapter is reported.
     """
     found: dict[tuple[int, str, str], Contradiction] = {}
     whole = _whole_names(bible)
@@ -99,7 +100,7 @@ def outdated_by_bible(
 
 
 def present(bible: Mapping[str, Any], name: str, was: Words, new: Words) -> str:
-    """The current text of the bible for this change, as one line; empty if the bible no longer has it."""
+    """The bible's current text with the `new` words of a change, as one line; empty if it no longer has these words."""
     entries = {each: entry for listed in LISTS for each, entry in by_name(bible.get(listed)).items()}
     if words_of(name) == was:  # a different name
         return "" if name in entries or key(" ".join(new)) not in entries else " ".join(new)
@@ -150,7 +151,10 @@ def by_name(entries: object) -> dict[str, Mapping[str, Any]]:
 
 
 def _change(old: str, new: str) -> tuple[Words, Words] | None:
-    """The words that differ, before and after: all from the first to the last difference. None if a side has none."""
+    """The words that differ, old and new: all from the first to the last difference.
+
+    None if the texts are equal, if words were only added or removed, or if the old words are too short to count.
+    """
     one, other = words_of(old), words_of(new)
     start = next((at for at, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), None)
     if start is None:

@@ -1,4 +1,4 @@
-"""Finds the names and expressions of a bible in a text, as the languages of books write them."""
+"""Finds the names and expressions of a bible in a text, also with the endings and prefixes of its language."""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ OTHER_PASSAGE = "{why} Chapter {chapter}: “{quote}”"
 
 
 def found_in(book: Book, facts: Sequence[Fact], dismissed: Collection[str] = ()) -> list[Contradiction]:
-    """The contradictions in the book, from its facts and from what its author has decided.
+    """The contradictions between a book's facts, and the passages that still have what its author has corrected.
 
-    `dismissed`: the fingerprints of contradictions that are left out. What the author has decided is always included.
+    `dismissed`: the fingerprints of contradictions to leave out. Passages with corrected values are always included.
     """
     people = [str(entry["name"]) for entry in entries(book.bible, "people") if entry.get("name")]
     decided = [*outdated(facts), *outdated_by_bible(book.bible, book.bible_changes, facts)]
@@ -33,7 +33,7 @@ def found_in(book: Book, facts: Sequence[Fact], dismissed: Collection[str] = ())
 
 
 def fingerprint(each: Contradiction) -> str:
-    """An identifier of a contradiction. It changes with either of its passages."""
+    """An identifier of a contradiction. It changes if either of the quoted passages changes."""
     return content_hash("\0".join((each.rule, each.earlier.quote, each.later.quote)))
 
 
@@ -53,7 +53,7 @@ def notes_of(book: Book, facts: Sequence[Fact], dismissed: Collection[str] = ())
 def bible_notes(book: Book, facts: Sequence[Fact], chapters: Sequence[Chapter]) -> list[list[dict[str, object]]]:
     """For each of the `chapters` a list of quality notes: where its text or its facts contradict the bible.
 
-    A passage that both the text and the facts show gets one note.
+    A passage that is found both in the text and by a fact gets one note.
     """
     outdated_facts = [*outdated(facts), *outdated_by_bible(book.bible, book.bible_changes, facts)]
     return [_bible_notes(book, chapter, outdated_facts) for chapter in chapters]
@@ -92,7 +92,10 @@ def editor_findings(
 def fingerprints_of(
     findings: Sequence[EditorFinding], book: Book, facts: Sequence[Fact], chapters: Sequence[Chapter]
 ) -> list[str]:
-    """The fingerprints of the contradictions between facts that `findings` report, even if an editor worded them."""
+    """The fingerprints of the contradictions between facts that `findings` report.
+
+    The passages decide, so that a finding of an editor, in other words, is recognised as well.
+    """
     contents = {chapter.chapter_number: chapter.content for chapter in chapters}
     reported = [finding for finding in findings if finding.kind is FindingKind.CONTRADICTION]
     return [

@@ -110,7 +110,7 @@ def _placed(entry: Mapping[str, Any], number: int, content: str, threads: Sequen
 
 
 def kind_of(name: str) -> tuple[FactKind | None, FactEvent | None]:
-    """The kind and the event of a fact that a reply calls `name`. No event if it has none; (None, None) if unknown."""
+    """The kind and the event of a fact that a reply calls `name`. The event may be None; (None, None) if unknown."""
     word = name.lower().replace(" ", "_").replace("-", "_")
     if word in list(FactEvent):
         event = FactEvent(word)

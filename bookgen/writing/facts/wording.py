@@ -60,7 +60,10 @@ def lies_in(place: str, around: str, *, nouns_are_capitalised: bool = False) -> 
 
 
 def _is_a_part(place: str, words: Sequence[re.Match[str]], start: int, end: int) -> bool:
-    """Whether the words around `words[start:end]`, a name, name a part of that place. Not so in "Trieste Street"."""
+    """Whether `place` is a part of the place that `words[start:end]` name, judged by the words next to that name.
+
+    "Trieste Street" is not a part of Trieste.
+    """
     after = words[end][0] if end < len(words) else ""
     if after[:1].isupper() and "," not in place[words[end - 1].end() : words[end].start()]:
         return False

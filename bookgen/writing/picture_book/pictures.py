@@ -1,6 +1,4 @@
-"""The prompts for an image model: for the hero, for each spread and for the cover; figures are always described in the
-same words.
-"""
+"""The prompts for an image model: for the hero, each spread and the cover. All describe a figure in the same words."""
 
 from __future__ import annotations
 

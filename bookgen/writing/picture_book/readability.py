@@ -1,4 +1,4 @@
-"""Checks whether a spread's text suits its age: sentence length, amount of text, and how common its words are.
+"""Checks whether a spread's text suits its readers' age: sentence length, amount of text, how common its words are.
 
 Word frequencies come from wordfreq's lists of subtitles, books, news and conversation. For languages whose lists need a
 tokenizer that is not installed (Chinese, Japanese, Korean), or that have no list, words are not checked.

@@ -1,4 +1,4 @@
-"""A spread (two facing pages of a picture book): a short text for the age, and a description of its picture."""
+"""A spread (two facing pages of a picture book): its short text, and the description of its picture."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _lines(value: object) -> str:
 
 
 def _difficulties(text: str, material: Material) -> list[Finding]:
-    """Findings about what is too hard in a text for its age. Words from the book's own plan count as known."""
+    """Findings about what is too hard for the readers' age. Words from the book's own plan count as known."""
     book = material.book
     plan = (context.bible(book.bible), context.book_data(book), context.outline(material.chapters))
     return difficulties(text, reading_of(book), book.content_language, plan)

@@ -1,4 +1,4 @@
-"""A book as the rules read it: its chapters' prose, its names, and the habits that its author has."""
+"""A book as the rules read it: its chapters' prose, its names, and how often it has each word."""
 
 from __future__ import annotations
 

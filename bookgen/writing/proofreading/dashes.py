@@ -1,4 +1,4 @@
-"""Dashes between words that differ from all others in the book, mainly hyphens."""
+"""Finds hyphens typed as dashes between words, in a book that nearly always has real dashes there."""
 
 from __future__ import annotations
 

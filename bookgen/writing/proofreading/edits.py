@@ -84,10 +84,10 @@ def longest(tag: str, context: int) -> int:
 
 
 def windows(content: str, most: int = WINDOW_WORDS) -> list[Window]:
-    """Divide the content into windows of whole paragraphs with about `most` words, or of sentences if a paragraph is
-    longer.
+    """Divide the content into windows of about `most` words, made of whole paragraphs.
 
-    Each window but the first starts with the last paragraph or sentence of the previous one.
+    A paragraph of more than `most` words is divided into sentences. Each window but the first starts with
+    the last paragraph or sentence of the previous one.
     """
     found: list[Window] = []
     words, start, last = 0.0, 0, 0
@@ -120,7 +120,7 @@ async def proposed(
 ) -> list[Correction]:
     """The corrections that the model proposes in a window. `context`: the tokens that the call may have.
 
-    Raises ModelRefused and UnusableReply.
+    Raises ModelRefused if the model refuses, and UnusableReply if it does not answer in the requested form.
     """
     told = await structured.ask(_request(book, chapter, window, context), steps, _read)
     return await compute(_placed, told, chapter.content, window)

@@ -23,10 +23,12 @@ _DIALECTS = {
     "en-ca": Dialect.CANADIAN,
     "en-in": Dialect.INDIAN,
 }
-# The rules used, of the checker's nine hundred. The others are matters of style, or were wrong too often in novels.
+# Of the checker's nine hundred rules, only these are used. The others are matters of style, or were wrong too
+# often in novels.
 _RULES = frozenset({"SpellCheck", "AnA", "ModalOf"})
 _JOINS = re.compile("['’‘\u00ad-]")
-# Cases in which letters decide the article. "an honour", "a European", "an urn" and "a one" depend on the sound.
+# What follows when the article is certainly wrong. Words are left out whose sound decides, not their letters: "an
+# honour", "a European", "an urn", "a one".
 _WRONG_BEFORE = {
     "an": re.compile(r"\s+(?!h)[b-df-hj-np-tv-z]{1,2}[aeiou]"),
     "a": re.compile(r"\s+[aei](?![uw])[a-z]"),
@@ -68,9 +70,10 @@ def _correction(text: ChapterText, lint: Lint) -> Correction | None:
 
 
 def _is_proven(lint: Lint, correction: Correction, told: str) -> bool:
-    """Whether a finding counts without the model's agreement: not in dialogue, in parts of words or about spelling.
+    """Whether a finding counts without the model's agreement.
 
-    In novels the dictionary was right about three words in eight, because most words it does not know are old or rare.
+    Findings in dialogue, in parts of words or about spelling do not. In novels the dictionary was right
+    about only three words in eight, because most words that it does not know are old or rare.
     `told`: the chapter's narration, with U+0000 in place of dialogue.
     """
     start, end, word = correction.start, correction.end, correction.original

@@ -23,7 +23,10 @@ class Placement:
 
 
 def placed(suggestions: Sequence[Suggestion], content: str, content_version: int) -> Placement:
-    """Find the place of each suggestion in `content`, whose version is `content_version`. The others are stale."""
+    """Find the place of each suggestion in `content`, whose version is `content_version`.
+
+    A suggestion becomes stale if its passage is gone, or if several passages may be the one.
+    """
     result = Placement(content)
     for each in suggestions:
         start: int | None = each.start_offset
@@ -39,8 +42,8 @@ def placed(suggestions: Sequence[Suggestion], content: str, content_version: int
 def applied(before: Placement, chosen: Collection[int]) -> Placement:
     """Apply the suggestions with the ids `chosen`, the last in the text first.
 
-    A suggestion that touches an applied one becomes stale, and so does a chosen suggestion that would change more than
-    words. A chosen suggestion that would exceed the limit on checked text stays pending.
+    A suggestion that touches an applied one becomes stale, and so does a chosen suggestion that would change the
+    Markdown structure. A chosen suggestion that would exceed the limit on checked text stays pending.
     """
     budget, content = ReadingBudget(), before.content
     edits: list[Suggestion] = []
@@ -66,7 +69,10 @@ def _is_before(suggestion: Suggestion, edit: Suggestion) -> bool:
 
 
 def _settled(before: Placement, content: str, edits: Sequence[Suggestion], refused: Collection[int]) -> Placement:
-    """The state of all suggestions after `edits`, in reverse order, have led to `content`. `refused` become stale."""
+    """The state of all suggestions after the changes of `edits` have turned the text into `content`.
+
+    `edits`: the suggestions applied just now, the last in the text first. `refused`: ids of those that become stale.
+    """
     after = Placement(content, applied=[*before.applied, *(edit.id for edit in edits)], stale=[*before.stale, *refused])
     gone = {edit.id for edit in edits}.union(refused)
     following, shift = list(edits), 0
@@ -99,7 +105,7 @@ def found_again(correction: Correction, content: str) -> Correction | None:
 
 
 def fingerprint(correction: Correction) -> str:
-    """An identifier of a correction, by which a dismissed one is recognised. It does not depend on its offset."""
+    """An identifier that recognises a dismissed correction, even if its passage has moved with the text around it."""
     around = (correction.prefix[-12:], correction.suffix[:12])
     said = "\0".join((correction.reason.type, correction.original, correction.replacement, *around))
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()

@@ -23,8 +23,8 @@ async def read_chapter(
 ) -> tuple[list[Correction], Unread | None]:
     """The corrections of one chapter without overlaps, and what the model could not read of it (None: nothing).
 
-    `flags`: quality notes of the chapter, of which contradictions of facts are reported. Raises UpstreamAIError and
-    CallsHalted.
+    `flags`: the chapter's quality notes; only contradictions between facts become corrections. Raises CallsHalted if no
+    calls may be made now, and UpstreamAIError if a call fails for another reason than a refusal or an unusable reply.
     """
 
     async def read(context: int) -> tuple[list[Correction], Unread | None]:
@@ -66,7 +66,7 @@ def _together(
 
 
 def _continuity(content: str, flags: Sequence[Mapping[str, Any]]) -> list[Correction]:
-    """Contradictions between facts of the story. Nothing is replaced, since only the author knows what is right."""
+    """Contradictions between facts, as corrections that replace nothing: only the author knows which fact is right."""
     found = []
     for flag in flags:
         excerpt = str(flag["excerpt"])

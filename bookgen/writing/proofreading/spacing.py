@@ -1,6 +1,4 @@
-"""Spacing and punctuation that is wrong in any language: double spaces, a space before a comma, none after it, doubled
-marks.
-"""
+"""Finds spaces and marks that are wrong in any language: doubled ones, a space before a comma, none after it."""
 
 from __future__ import annotations
 
@@ -44,7 +42,10 @@ _DOUBLED_STOP = re.compile(r"(?<![^\W_])(?P<word>[^\W_]+)(?<!\.)\.\.(?=\s|\Z)(?!
 
 @dataclass(frozen=True, slots=True)
 class _Find:
-    """A possible correction. `manner`: what is unusual there; `marks`: the marks that count together for it."""
+    """A possible correction. `manner`: what is unusual there, such as a space before a mark.
+
+    `marks`: the punctuation marks concerned. If many of them in the book have this manner, it is intended.
+    """
 
     chapter_id: int
     correction: Correction

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 # limit the length of a paragraph that may be changed, and the characters parsed for the changes of one text.
 MAX_PARAGRAPH_CHARACTERS, MAX_READ_CHARACTERS = 100_000, 2_000_000
 _BLOCK = re.compile(r"(?:[^\n]|\n(?![ \t]*\n))+")
-# How far to search for the end of an element. Without a limit, a hundred thousand unclosed ones would each search to
-# the end. Code, URLs, HTML, footnote marks, escapes, scene breaks, and markup at the start of a line.
+# Code, URLs, HTML, footnote marks, escapes, scene breaks, and markup at the start of a line. Most elements have a limit
+# of length: without it, each of a hundred thousand unclosed ones would be searched for its end in the whole text.
 _NO_PROSE = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]+`|\]\([^)\n]{0,500}\)|\]\[[^\]\n]{0,500}\]|<[^<>\n]+>|\[\^[^\]\n]{1,200}\]:?"
     r"|https?://\S+|www\.\S+|[^\s@]{1,64}@[^\s@]{1,255}\.\w+"

@@ -67,7 +67,7 @@ class Survey:
 
     @classmethod
     def read(cls, answer: bytes) -> Survey:
-        """Parse the answer of the process. Raises UnreadableSurvey."""
+        """Parse the answer of the process. Raises UnreadableSurvey if the answer is not a valid survey."""
         try:
             told = orjson.loads(answer)
             return cls(

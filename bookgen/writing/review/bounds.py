@@ -212,7 +212,7 @@ def _with_edits(
 
 
 def _tried(revised: ChapterRevision, edit: PassageEdit, findings: Sequence[EditorFinding]) -> EditOutcome:
-    """Apply the edit to the chapter, unless a bound forbids it."""
+    """Apply the edit to the chapter, unless a bound forbids it. Returns the outcome."""
     if not 1 <= edit.finding <= len(findings):
         return EditOutcome(edit, DropReason.UNKNOWN_FINDING)
     if edit.passage == edit.replacement or not edit.passage.strip():
@@ -243,7 +243,7 @@ def _tried(revised: ChapterRevision, edit: PassageEdit, findings: Sequence[Edito
 
 
 def _place(chapter: Chapter, edit: PassageEdit, finding: EditorFinding) -> TextSpan | DropReason:
-    """The span of the passage in the text before the revision.
+    """The span of the passage in the text before the revision, or why the edit is dropped.
 
     If the passage occurs several times, the one occurrence that overlaps the finding counts.
     """
@@ -272,7 +272,7 @@ def _near(content: str, passage: str, place: TextSpan) -> list[int]:
 
 
 def _with_space(content: str, place: TextSpan) -> TextSpan:
-    """The span with one adjacent space, if the space would be left doubled or at the edge of a paragraph."""
+    """The span of a deletion, with one adjacent space if that would be left doubled or at a paragraph's edge."""
     before, after = content[place.start - 1 : place.start], content[place.end : place.end + 1]
     if before == " " and after in ("", " ", "\n"):
         return replace(place, start=place.start - 1)

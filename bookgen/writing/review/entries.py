@@ -26,7 +26,7 @@ OTHER_PLACE = "Chapter {chapter}: “{quote}”"
 
 @dataclass(frozen=True, slots=True)
 class ReportEntry:
-    """One entry of a report. `chapter`: its text as the editor read it. `is_applied`: the change is in the book.
+    """One entry of a report. `chapter`: with the text that the editor read. `is_applied`: the change is in the book.
 
     `has_replacement`: the correction can be applied; if False, the author has to fix the finding.
     """
@@ -41,8 +41,8 @@ class ReportEntry:
 class AuthorsAnswer:
     """The author model's answers to the findings, and which of them were applied.
 
-    After comparisons, `weighed` has the results by finding number. `proposed` has, by chapter number, the texts of the
-    chapters in which a comparison rejected edits, including these edits.
+    After comparisons, `weighed` has their results by finding number. `proposed` has, by chapter
+    number, the texts with the rejected edits, for the chapters in which comparisons rejected any.
     """
 
     revision: BookRevision
@@ -58,7 +58,7 @@ class AuthorsAnswer:
 
 
 def without_edits_of(revision: BookRevision, chapters: set[int]) -> BookRevision:
-    """The revision without all edits for findings of which an edit changes one of these chapters."""
+    """The revision without any edit of these chapters, and without other edits that answer the same findings."""
     touched = {edit.finding for edit in revision.edits if edit.chapter in chapters}
     return replace(revision, edits=tuple(edit for edit in revision.edits if edit.finding not in touched))
 
