@@ -14,6 +14,7 @@ from bookgen.render.model import USUAL_INDENT, Block, Heading, Poem, Quote, Sect
 # A number from 1 to 99, in digits or Roman numerals, as the heading of a part: "I", "ii.", "(3)".
 _ROMAN = r"(?=[XLVI])(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
 MAX_SHARED_LINES = 8  # of a poem that may share its page with another
+_MAX_EPIGRAPH_LINES = 3  # lines above a chapter's first title; more of them are a poem
 _NUMBER = re.compile(rf"[\W_]*(?:\d{{1,2}}|{_ROMAN}|{_ROMAN.lower()})[\W_]*")
 
 
@@ -23,8 +24,8 @@ def with_poems(section: Section) -> Section:
     A poem begins with a heading. Headings below the level of the chapter's highest titles, and headings that are only
     numbers, are parts of a poem. For a chapter that is one poem with the chapter's title, no poem is listed.
 
-    A poem begins a page, unless it and the poem before it both have at most MAX_SHARED_LINES lines, as haiku do. The
-    chapter's first poem begins a page only if more than MAX_SHARED_LINES lines of verse stand above its heading.
+    A poem begins a page, unless it and the poem before it are both very short, as haiku are. The chapter's first poem
+    begins a page only if another one, whose title is the chapter's, stands above it and the two are not very short.
     """
     section = replace(section, blocks=tuple(_with_poem_indents(section.blocks)))
     headings = [
@@ -37,9 +38,10 @@ def with_poems(section: Section) -> Section:
     named = [(index, title) for index, level, title in titles if level == highest]
     if len(named) == 1 and says_the_same(named[0][1], section.title):
         return section
-    lengths = map(_lines, _parts(section.blocks, [index for index, _ in named]))
+    lengths = [_lines(part) for part in _parts(section.blocks, [index for index, _ in named])]
     opening = _lines([block for block in section.blocks[: named[0][0] if named else 0] if isinstance(block, Verse)])
-    begins = [opening > MAX_SHARED_LINES, *(max(two) > MAX_SHARED_LINES for two in pairwise(lengths))]
+    opens = opening > _MAX_EPIGRAPH_LINES and sum(lengths[:1], opening) > MAX_SHARED_LINES
+    begins = [opens, *(max(two) > MAX_SHARED_LINES for two in pairwise(lengths))]
     poems = (
         Poem(index, title, f"poem-{section.number}-{number}", begins[number - 1])
         for number, (index, title) in enumerate(named, 1)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 from bookgen.render.locales import Locale
 from bookgen.render.quotes import quoted
@@ -24,7 +25,9 @@ _UNIT = re.compile(
     r"(?<=[\d½¼¾⅓⅔⅛]) (?=(?:[mcdk]?m[²³]?|[mk]?g|t|[mcd]?l|[mk]?[VWA]|[kMG]?Hz|[kMGT]?B|k?cal|°[CF]?|%|Ω|h|min|ft|lb"
     r"|oz)(?!\w))"
 )
-_INITIAL = re.compile(r"(?<!\w)([^\W\d_])\. (?=([^\W\d_]))")
+# One capital may also end a sentence, as in "vitamin C. The": nothing tells it from an initial.
+_INITIALS = re.compile(r"(?<!\w)(?:[^\W\d_]\. )+(?=([^\W\d_]))")
+_MAX_INITIALS = 3  # more are a list, which is divided like any text
 _TIMES = re.compile(r"(?<=\d) × (?=\d)")
 
 
@@ -38,7 +41,7 @@ def polisher(language: Locale) -> Callable[[str], str]:
             text = _DASHES.sub(lambda found: _dash(found, language.dash), text)
         text = _TIMES.sub(f"{_NBSP}×{_NBSP}", _UNIT.sub(_NBSP, text))
         if ". " in text:
-            text = _INITIAL.sub(_held, text)
+            text = _INITIALS.sub(_held, text)
         if '"' in text or "'" in text:
             if language.code == "he":
                 text = _GERESH.sub("׳", _GERSHAYIM.sub("״", text))
@@ -49,8 +52,11 @@ def polisher(language: Locale) -> Callable[[str], str]:
 
 
 def _held(found: re.Match[str]) -> str:
-    """The matched initial with a no-break space, so that it stays with the name or the initial after it."""
-    return f"{found[1]}.{_NBSP}" if found[1].isupper() and found[2].isupper() else found[0]
+    """Initials, each of which stays on the line of the name or the initial after it."""
+    letters = found[0][::3] + found[1]
+    if len(letters) > _MAX_INITIALS + 1:
+        return found[0]
+    return "".join(f"{one}.{_NBSP if one.isupper() and after.isupper() else ' '}" for one, after in pairwise(letters))
 
 
 def _dash(found: re.Match[str], dash: str) -> str:

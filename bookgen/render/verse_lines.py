@@ -17,16 +17,18 @@ _WIDE = re.compile(r"[ \t]*\t[ \t]*|  +")
 MAX_INDENT = 30  # spaces; a gap within a line is no wider either
 MAX_LETTERS_OF_LINES = 60  # a wide letter counts as two
 _MIN_LONG_LINES = 3
+_MAX_LETTERS_OF_LONG_LINES = 200  # unless each of them begins with a number or a dash
 _DASHES = "-–—―"
 _OPENING = re.compile(r"""^[ \t*_~"'“”‘’„‚«»‹›(\[¿¡]+""")
-_SENTENCE_END = re.compile(r"""[.!?…。！？](?:[ \t*_~"'“”‘’«»‹›)\]]|\[\^[^\]]*\])*$""")
+_SENTENCE_END = re.compile(r"""[.!?…。！？:;—–](?:[ \t*_~"'“”‘’«»‹›)\]]|\[\^[^\]]*\])*$""")
 
 
 def is_in_lines(paragraph: str) -> bool:
     """Whether a paragraph in a book of prose is set line by line, such as a rhyme, an address or a log.
 
     True for short lines. True for three or more longer lines if each begins with a dash or a digit. If some of these
-    begin with a capital, an editor may have wrapped prose: then false for lines that look wrapped or are all sentences.
+    begin with a capital, it may be prose: then false for lines that an editor may have wrapped, for lines that all end
+    like a sentence or introduce speech, and for a line as long as a paragraph.
     """
     lines = paragraph.split("\n")
     if len(lines) == 1 or all(_letters(line) <= MAX_LETTERS_OF_LINES for line in lines):
@@ -34,7 +36,10 @@ def is_in_lines(paragraph: str) -> bool:
     first = [_OPENING.sub("", line)[:1] for line in lines]
     if len(lines) < _MIN_LONG_LINES or not all(_is_mark(each) or _is_capital(each) for each in first):
         return False
-    return all(map(_is_mark, first)) or not (_is_filled(lines) or all(map(_SENTENCE_END.search, lines[:-1])))
+    if all(map(_is_mark, first)):
+        return True
+    is_prose = _is_filled(lines) or all(map(_SENTENCE_END.search, lines[:-1]))
+    return not is_prose and all(_letters(line) <= _MAX_LETTERS_OF_LONG_LINES for line in lines)
 
 
 def _letters(text: str) -> int:

@@ -236,6 +236,18 @@ def test_a_poem_below_one_with_the_title_of_the_chapter_begins_a_page(make: Make
     assert [page.anchors for page in layout.pages if page.anchors] == [["chapter-1"], ["poem-1-1"]]
 
 
+@pytest.mark.parametrize(("lines", "shares"), [(4, True), (5, False), (12, False)])
+def test_a_poem_below_one_with_the_title_of_the_chapter_shares_its_page_if_both_are_short(
+    lines: int, make: Make, *, shares: bool
+) -> None:
+    opening = poem("Mud", 4).partition("\n\n")[2]
+    text = "\n\n".join((opening, poem("Roost", lines), poem("Key", 9)))
+    layout = render(make(("Mud", text), ("Tide", STANZA), genre="Poetry")).layout
+    first = next(page for page in layout.pages if "chapter-1" in page.anchors)
+
+    assert ("poem-1-1" in first.anchors) is shares
+
+
 def test_a_chapters_first_poem_begins_below_its_epigraph(make: Make) -> None:
     text = f"*For Wren*\n\n{poem('Roost', 9, 12, 13, 11)}"
     layout = render(make(("Shed", text), ("Tide", STANZA), genre="Poetry")).layout

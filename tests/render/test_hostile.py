@@ -18,6 +18,7 @@ from bench.render import corpus
 from bench.render.corpus import Corpus
 from bookgen.errors import InvalidInput
 from bookgen.render.job import Job
+from bookgen.render.layout.words import units
 from bookgen.render.manuscript import manuscript
 from bookgen.render.markdown import parse
 from bookgen.render.model import Paragraph, Table
@@ -186,6 +187,16 @@ def test_exponential_markdown_is_read_quickly_as_plain_text(text: str) -> None:
     assert notes == ()
     typed = "".join(span.text for block in blocks if isinstance(block, Paragraph) for span in block.spans)
     assert "".join(typed.split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize("word", ["_-" * 20_000, f"{'_-' * 20_000}a-b"])
+def test_a_long_word_of_dashes_is_divided_quickly(word: str) -> None:
+    began = time.process_time()
+
+    parts = units(word)
+
+    assert time.process_time() - began < 1
+    assert "".join(text for text, _ in parts) == word
 
 
 # `manuscript` refuses the chapter before the format matters, so one format for each text is enough.

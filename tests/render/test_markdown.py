@@ -117,6 +117,11 @@ But his delight is in the law."""
 ONE_LINE_EACH = """The tide was out when they came down to the slip, and nobody had thought of a light.
 "Wait here," she said.
 The boat was gone."""
+SPOKEN = """He came down to the slip in the dark, looked at her across the boats, and said:
+"Wait here, and if nobody comes with a light before the tide is out again, then go—"
+She looked back; he was gone;
+The boat was there."""
+LONG = "\n".join(f"{'Then they waited on the slip ' * count}," for count in (8, 1, 1))
 FILLED = """Am Morgen war der Hafen leer, und niemand hatte daran gedacht, nach dem
 Boot zu sehen, das Lappin am Abend vorher an der Mole gelassen hatte, ohne
 Licht und ohne Leine."""
@@ -137,7 +142,7 @@ def test_lines_stay_lines_without_marks_of_a_line_break(text: str, mark: str) ->
     assert ["".join(span.text for span in line) for line in shown] == text.replace("*", "").split("\n")
 
 
-@pytest.mark.parametrize("text", [WRAPPED, f"> {WRAPPED}", f"- {NAMES}", ONE_LINE_EACH, FILLED, RAGGED])
+@pytest.mark.parametrize("text", [WRAPPED, f"> {WRAPPED}", f"- {NAMES}", ONE_LINE_EACH, SPOKEN, LONG, FILLED, RAGGED])
 def test_lines_that_an_editor_wrapped_and_lines_of_a_list_are_joined(text: str) -> None:
     (block,) = blocks(text)
     (inner,) = block.blocks if isinstance(block, Quote) else block.items[0] if isinstance(block, ItemList) else (block,)

@@ -78,6 +78,8 @@ def test_quotes_and_dashes_follow_the_language(tag: str, typed: str, printed: st
         ("J. R. R. Tolkien and G.K. Chesterton", "J.\u00a0R.\u00a0R.\u00a0Tolkien and G.K.\u00a0Chesterton"),
         ("„É. Zola“, Ж. Верн", "„É.\u00a0Zola“, Ж.\u00a0Верн"),
         ("z. B. heute, M. de Charlus, plan b. Then", "z. B. heute, M. de Charlus, plan b. Then"),
+        ("A. B. C. Doe", "A.\u00a0B.\u00a0C.\u00a0Doe"),
+        ("the scales A. B. C. D. E. F. Then", "the scales A. B. C. D. E. F. Then"),
         ("He said NO. Then 5. May, page 3. Then", "He said NO. Then 5. May, page 3. Then"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.typeface import Typeface
-from bookgen.render.layout.line_breaking import places
+from bookgen.render.layout.line_breaking import ANYTHING, Measures, fit, in_last_word, places
 from bookgen.render.layout.lines import Align, LineBreaker, Shape, Tail
 from bookgen.render.layout.words import LONG, WordMaker, units
 from bookgen.render.model import Span
@@ -54,6 +54,28 @@ def test_the_last_word_is_divided_if_no_line_has_room_for_it() -> None:
     words = WordMaker(Typeface("serif", "en")).words([Span("A poor originality.")])
 
     assert LineBreaker(Hyphens("en")).lines(words, Shape(35.0, 10.0))[-2].tail is Tail.HYPHEN
+
+
+class Asked(set[tuple[int, int]]):
+    """Places of which each question is counted."""
+
+    def __init__(self, places: set[tuple[int, int]]) -> None:
+        super().__init__(places)
+        self.words: set[int] = set()
+
+    def __contains__(self, place: object) -> bool:
+        assert isinstance(place, tuple)
+        self.words.add(place[0])
+        return super().__contains__(place)
+
+
+def test_only_the_words_that_must_not_be_divided_are_looked_up() -> None:
+    words = WordMaker(Typeface("serif", "en")).words([Span(PARAGRAPH)])
+    hyphens = Hyphens("en")
+    asked = Asked(in_last_word(words, hyphens))
+
+    assert fit(words, Measures(20_000.0), ANYTHING, hyphens, forbidden=asked)
+    assert asked.words == {len(words.tokens) - 1}
 
 
 def test_a_long_word_after_an_ideograph_can_be_broken_like_any_other() -> None:

@@ -5,7 +5,7 @@ All widths are per mille of the type size.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -75,8 +75,8 @@ class _Search:
     """
 
     __slots__ = (
-        "active", "ends", "expansion", "forbidden", "gaps", "hyphens", "measure", "previous", "tolerance", "totals",
-        "widths",
+        "active", "ends", "expansion", "forbidden", "gaps", "hyphens", "measure", "previous", "restricted", "tolerance",
+        "totals", "widths",
     )  # fmt: skip
 
     def __init__(
@@ -84,10 +84,11 @@ class _Search:
         measures: Measures,
         tolerance: float,
         expansion: float,
-        forbidden: Container[tuple[int, int]],
+        forbidden: Collection[tuple[int, int]],
     ) -> None:
         self.measure, self.tolerance = measures.full, tolerance
         self.expansion, self.forbidden = expansion, forbidden
+        self.restricted = {word for word, _ in forbidden}  # few words, so that most need no look at `forbidden`
         self.ends: list[_End] = [(-1, 0, 0.0, 0.0, 0.0)]
         self.widths, self.gaps = [-measures.indent], [0.0]
         self.totals, self.previous, self.hyphens = [0.0], [-1], [0]
@@ -104,7 +105,7 @@ class _Search:
         """
         measure, expansion, tolerance, active = self.measure, self.expansion, self.tolerance, self.active
         widths, start_gaps, totals, hyphens = self.widths, self.gaps, self.totals, self.hyphens
-        forbidden = self.forbidden
+        forbidden = self.forbidden if word in self.restricted else ()
         for at, start_width, end_width, cost in places:
             end = width + end_width
             best, chosen, overfull = _INFINITE, -1, 0
@@ -173,7 +174,7 @@ def fit(
     hyphenate: Hyphenate | None,
     *,
     micro: bool = True,
-    forbidden: Container[tuple[int, int]] = (),
+    forbidden: Collection[tuple[int, int]] = (),
 ) -> list[Breakpoint] | None:
     """The best line ends for lines of one width. None if no solution is within the tolerance.
 

@@ -100,8 +100,8 @@ class Token:
 
 def after_dashes(text: str) -> list[int]:
     """The places in a word after a dash or slash between letters, where a line may end."""
-    found = [match.end() for match in _DASHES.finditer(text)]
-    return [at for at in found if any(map(str.isalnum, text[:at]))]
+    first = next((at for at, letter in enumerate(text) if letter.isalnum()), len(text))
+    return [match.end() for match in _DASHES.finditer(text) if match.end() > first]
 
 
 def _overhang(text: str, style: Style) -> float:

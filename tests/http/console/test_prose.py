@@ -161,9 +161,10 @@ async def test_the_page_and_the_files_recognise_the_same_lines(page: BrowserPage
     letters = ["a", "é", "—", "文", "か", "한", "ﬀ", "！", "𠀀", "😀", "ก"]
     texts = [f"{letter * count}\nb" for letter in letters for count in (30, 31, 60, 61)]
     starts = ["1", "١", "½", "–", "A", "ǅ", "a", "א", "«É", "**9**", "[^1]", "* *", "\u00a0", ""]
-    ends = [".", '."', ".[^1]", ".*", "…", "。", ",", "x"]
+    ends = [".", '."', ".[^1]", ".*", "…", "。", ":", ";", "—”", "–*", ",", "x"]
     texts += [f"{start} {'word ' * 13}{end}\n{start} b{end}\nC d" for start in starts for end in ends]
     texts += [f"A {'word ' * 13}\nB {'c' * count}\nDe" for count in (58, 59, 60, 61, 62, 63, 64)]
+    texts += [f"{start} {'c' * count}\n{start} b\n{start} d" for start in "A1" for count in (197, 198, 199)]
     of_the_files = [is_in_lines(text) for text in (*texts, "one line")]
 
     assert await page.wait_for(IN_LINES, f"/console/{assets().version}", [*texts, "one line"]) == of_the_files

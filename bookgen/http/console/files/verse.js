@@ -10,10 +10,11 @@ const EMS_A_SPACE = 0.4;
 const MAX_LINE_LETTERS = 120; // a single line that is longer is a paragraph of prose
 const MAX_LETTERS_OF_LINES = 60; // a wide letter counts as two
 const MIN_LONG_LINES = 3;
+const MAX_LETTERS_OF_LONG_LINES = 200; // unless each of them begins with a number or a dash
 const OPENING = /^[ \t*_~"'“”‘’„‚«»‹›([¿¡]+/;
 const BEGINS_ITEM = /^[\-–—―\p{Nd}]/u;
 const BEGINS_LINE = /^[\-–—―\p{Nd}\p{Lu}\p{Lt}]/u;
-const SENTENCE_END = /[.!?…。！？](?:[ \t*_~"'“”‘’«»‹›)\]]|\[\^[^\]]*\])*$/;
+const SENTENCE_END = /[.!?…。！？:;—–](?:[ \t*_~"'“”‘’«»‹›)\]]|\[\^[^\]]*\])*$/;
 const WIDE = /[\u2e80-\u303e\u3041-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\u{20000}-\u{3ffff}]/gu;
 // Empty lines, scene breaks, and lines that begin with a sign of Markdown that counts in verse too.
 const UNMARKED = /^[ \t]*(?:[#>|`~]|\*\*\*$|(?:_[ \t]*){3,}$|$)/;
@@ -28,7 +29,9 @@ export function isInLines(paragraph) {
   if (all.length === 1 || all.every((line) => letters(line) <= MAX_LETTERS_OF_LINES)) return all.length > 1;
   const first = all.map((line) => line.replace(OPENING, ""));
   if (all.length < MIN_LONG_LINES || !first.every((line) => BEGINS_LINE.test(line))) return false;
-  return first.every((line) => BEGINS_ITEM.test(line)) || !(isFilled(all) || all.slice(0, -1).every((line) => SENTENCE_END.test(line)));
+  if (first.every((line) => BEGINS_ITEM.test(line))) return true;
+  const isProse = isFilled(all) || all.slice(0, -1).every((line) => SENTENCE_END.test(line));
+  return !isProse && all.every((line) => letters(line) <= MAX_LETTERS_OF_LONG_LINES);
 }
 
 const letters = (text) => [...text].length + (text.match(WIDE)?.length ?? 0);
