@@ -16,6 +16,7 @@ from bench.service import data
 from bench.service.machine import cpu_seconds, family
 from bench.service.model_process import ModelProcess
 from bench.service.processes import ServerProcess
+from bookgen.store import leaving
 
 STARTS_AT_ONCE = 32
 LOOK_SECONDS = 0.1
@@ -119,7 +120,9 @@ class BookWriter:
             unavailable=unavailable,
             lost=warnings(self.server)[LOST],
         )
-        await self.database.execute("DELETE FROM account WHERE id = ANY($1::bigint[])", [owner for _, owner in books])
+        for _, owner in books:  # as the service deletes them: one statement for all deadlocks with its own transactions
+            async with self.database.transaction():
+                await leaving.delete(self.database, owner)
         return written
 
     def _cpu(self, pid: int) -> float:
