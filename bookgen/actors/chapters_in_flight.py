@@ -232,7 +232,7 @@ class ChaptersInFlight:
             raise
 
     async def _illustrate(self, work: ChapterWork, book: Book, chapter: Chapter, draft: ChapterDraft) -> None:
-        """Store the book's plan if this draft made one, and make the picture of a children's book's chapter."""
+        """Store the picture book's plan if this draft made one, and make the picture of the chapter if it has one."""
         pool, health = self._resources.pool, self._resources.health
         if plan := draft.plan:
             await health.through_outages(lambda: material.keep_plan(pool, book.id, plan.bible, numbered(plan.chapters)))

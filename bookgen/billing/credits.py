@@ -33,9 +33,10 @@ async def grant(
 
 
 async def grant_purchase(connection: DB, account_id: int, purchase: PaidCredits) -> None:
-    """Grant the paid credits once, and record how many of them are refunded now.
+    """Grant the paid credits, unless an earlier call for this purchase did, and record how many are refunded by now.
 
-    If that number has fallen, because a refund failed or a dispute was won, the account gets those credits back.
+    If fewer are refunded than at the last call, because a refund failed or a dispute was won, the account gets the
+    difference back.
     """
     bought = purchase.credits
     said = "1 credit bought" if bought == 1 else f"{bought} credits bought"

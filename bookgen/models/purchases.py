@@ -102,7 +102,7 @@ class Addon:
 
 @dataclass(frozen=True, slots=True)
 class OwnedAddon:
-    """An account's add-on. `taken` of the `bought` uses are used, or held by a production."""
+    """An account's add-on. `bought`: its uses. `taken`: those that are used up, or reserved for a book in progress."""
 
     id: int
     addon: Addon

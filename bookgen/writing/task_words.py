@@ -79,7 +79,10 @@ def refuses(text: str, tag: str) -> bool:
 
 
 def is_reported(text: str, tag: str) -> bool:
-    """Whether the text says that a character speaks, even without quotation marks: "Shall I go on? the rain asked"."""
+    """Whether the text says that a character speaks, even without quotation marks: "Shall I go on? the rain asked".
+
+    `tag`: the language.
+    """
     plain = _plain(text)
     return any(signs.said.search(plain) for signs in _signs_in(plain, tag))
 

@@ -39,7 +39,7 @@ _Style = tuple[str, str, str, str]
 
 
 class StyleSheet:
-    """The styles of one document. `poems`: whether its contents list poems below the chapters."""
+    """The styles of one document. `poems`: whether the table of contents lists poems below the chapters."""
 
     def __init__(
         self, document: Any, geometry: Geometry, settings: ExportSettings, language: Locale, *, poems: bool

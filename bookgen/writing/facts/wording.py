@@ -60,9 +60,9 @@ def lies_in(place: str, around: str, *, nouns_are_capitalised: bool = False) -> 
 
 
 def _is_a_part(place: str, words: Sequence[re.Match[str]], start: int, end: int) -> bool:
-    """Whether `place` is a part of the place that `words[start:end]` name, judged by the words next to that name.
+    """Whether the text `place` names only a part of the place that its `words[start:end]` name.
 
-    "Trieste Street" is not a part of Trieste.
+    The words next to that name decide: "the harbour of Trieste" is a part of Trieste, "Trieste Street" another name.
     """
     after = words[end][0] if end < len(words) else ""
     if after[:1].isupper() and "," not in place[words[end - 1].end() : words[end].start()]:

@@ -162,7 +162,7 @@ def _place(passage: QuotedPassage, contents: Mapping[int, str], after: int = 0) 
 
 
 def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: Mapping[int, str]) -> list[TextSpan]:
-    """The places of the other passages of a finding. If a quote is given twice, the second is a later occurrence."""
+    """Where the passages are, except the one at `place`. Of two with the same words, the second is found further on."""
     found: list[TextSpan] = []
     for passage in passages:
         other = _place(passage, contents)
