@@ -15,7 +15,10 @@ Box = tuple[float, float, float, float]
 
 
 class Tags:
-    """Gives each piece of marked content its number on its page, then writes the structure tree. With `on=False` it does nothing."""
+    """Numbers each piece of marked content on its page, then writes the structure tree.
+
+    With `on=False` it does nothing.
+    """
 
     def __init__(self, *, on: bool, pages: int) -> None:
         self.on = on
