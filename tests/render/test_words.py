@@ -56,7 +56,7 @@ def test_the_last_word_is_divided_if_no_line_has_room_for_it() -> None:
     assert LineBreaker(Hyphens("en")).lines(words, Shape(35.0, 10.0))[-2].tail is Tail.HYPHEN
 
 
-class Asked(set[tuple[int, int]]):
+class LookedUp(set[tuple[int, int]]):
     """Places of which each question is counted."""
 
     def __init__(self, places: set[tuple[int, int]]) -> None:
@@ -72,7 +72,7 @@ class Asked(set[tuple[int, int]]):
 def test_only_the_words_that_must_not_be_divided_are_looked_up() -> None:
     words = WordMaker(Typeface("serif", "en")).words([Span(PARAGRAPH)])
     hyphens = Hyphens("en")
-    asked = Asked(in_last_word(words, hyphens))
+    asked = LookedUp(in_last_word(words, hyphens))
 
     assert fit(words, Measures(20_000.0), ANYTHING, hyphens, forbidden=asked)
     assert asked.words == {len(words.tokens) - 1}
