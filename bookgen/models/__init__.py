@@ -26,11 +26,8 @@ from bookgen.models.books import (
 )
 from bookgen.models.story_kinds import (
     StoryKind as StoryKind,
-)
-from bookgen.models.story_kinds import (
+    is_collection as is_collection,
     is_mystery as is_mystery,
-)
-from bookgen.models.story_kinds import (
     is_non_fiction as is_non_fiction,
     is_verse as is_verse,
     story_kind as story_kind,

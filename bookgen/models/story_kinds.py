@@ -69,6 +69,11 @@ def is_verse(book: Book) -> bool:
     return story_kind(book) == StoryKind.VERSE or re.search(_OF_VERSE, book.genre, re.IGNORECASE) is not None
 
 
+def is_collection(book: Book) -> bool:
+    """Whether the book is planned and written in poems, each with its lines. Poems for children are not."""
+    return story_kind(book) == StoryKind.VERSE
+
+
 def is_mystery(book: Book) -> bool:
     """Whether the book is fiction about a crime or a puzzle that is solved at its end."""
     return story_kind(book) == StoryKind.FICTION and bool(re.search(_OF_DETECTION, book.genre, re.IGNORECASE))

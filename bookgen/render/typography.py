@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import pairwise
 
 from bookgen.render.locales import Locale
 from bookgen.render.quotes import quoted
@@ -52,11 +51,9 @@ def polisher(language: Locale) -> Callable[[str], str]:
 
 
 def _held(found: re.Match[str]) -> str:
-    """Initials, each of which stays on the line of the name or the initial after it."""
-    letters = found[0][::3] + found[1]
-    if len(letters) > _MAX_INITIALS + 1:
-        return found[0]
-    return "".join(f"{one}.{_NBSP if one.isupper() and after.isupper() else ' '}" for one, after in pairwise(letters))
+    """The matched initials, with spaces that keep them on the line of the name after them."""
+    is_name = found[0].isupper() and found[1].isupper() and len(found[0].split()) <= _MAX_INITIALS
+    return found[0].replace(" ", _NBSP) if is_name else found[0]
 
 
 def _dash(found: re.Match[str], dash: str) -> str:

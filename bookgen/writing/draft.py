@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest, StoryKind, story_kind
+from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest, is_collection
 from bookgen.providers.text import Block, Message, TextReply
 from bookgen.words import measure, tokens
 from bookgen.writing import budget, context
@@ -47,9 +47,7 @@ class WorkingDraft:
     in_parts: bool = field(init=False)  # the model has proved unable to write a chapter in one reply
 
     def __post_init__(self) -> None:
-        self.goal = budget.goal_for(
-            self.chapter, self.material.chapters, in_lines=story_kind(self.book) == StoryKind.VERSE
-        )
+        self.goal = budget.goal_for(self.chapter, self.material.chapters, in_lines=is_collection(self.book))
         self.pace = self.goal.pace()
         self.in_parts = self.material.in_parts
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from bookgen.errors import UpstreamAIError
-from bookgen.models import Book, BookKind, Chapter, Digest, StoryKind, story_kind
+from bookgen.models import Book, BookKind, Chapter, Digest, is_collection
 from bookgen.providers.text import CallsHalted
 from bookgen.threads import compute
 from bookgen.writing import continuity
@@ -88,7 +88,7 @@ def _rest(material: Material, known: Mapping[int, Digest]) -> list[Chapter]:
 
 def _is_noted(book: Book) -> bool:
     """Whether the chapters of the book get digests. Poems and picture books do not need them."""
-    return book.kind is not BookKind.CHILDRENS and story_kind(book) != StoryKind.VERSE
+    return book.kind is not BookKind.CHILDRENS and not is_collection(book)
 
 
 def _unnoted(draft: WorkingDraft) -> list[Chapter]:

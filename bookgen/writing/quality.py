@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from bookgen import threads
-from bookgen.models import Book, Chapter, StoryKind, story_kind
+from bookgen.models import Book, Chapter, is_collection
 from bookgen.words import count_words
 from bookgen.writing.craft import has_refrains, is_sung
 from bookgen.writing.facts import settled
@@ -76,7 +76,7 @@ def _inspect(content: str, book: Book, chapter: Chapter, earlier: Sequence[str])
         *(() if is_sung(book) else repeated_paragraphs(content)),
         *stock_paragraphs(content, book.content_language),
         *same_edges(content, earlier),
-        *_length(content, chapter, MAX_DRIFT_OF_VERSE if story_kind(book) == StoryKind.VERSE else MAX_DRIFT),
+        *_length(content, chapter, MAX_DRIFT_OF_VERSE if is_collection(book) else MAX_DRIFT),
     ]
     return sorted(_few_of_a_kind(flaws), key=lambda flaw: (ORDER.index(flaw.kind), flaw.paragraph or 0))
 
