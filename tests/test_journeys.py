@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import signal
@@ -16,12 +17,15 @@ import pytest
 from PIL import Image
 
 from bookgen.client.client import Client
+from bookgen.client.errors import ApiError
+from bookgen.commands.write import NO_PRODUCTION
 from bookgen.render.formats import FORMATS
 from tests.canaries import CANARY
 from tests.fakes.model_script import Call, fault
 from tests.fakes.model_server import ModelServer
 from tests.service import ServiceProcess, environment, run
 
+AFTER_THE_CHAPTERS = ("review", "proofreading", "proofreading", "blurb")  # of a production of two short chapters
 EXTENSIONS = [each.extension for each in FORMATS.values()]
 PASSWORD = f"Z{CANARY}"
 TEN_CHAPTERS = {
@@ -238,10 +242,9 @@ async def test_a_sample_book_is_generated_again_once_there_is_a_model(
     assert {call.stage for call in models.requests} >= {"outline", "chapter"}
 
 
-async def test_write_waits_for_the_blurb_before_it_saves_the_files(
+async def test_write_has_the_book_read_by_an_editor_and_proofread_before_it_saves_the_files(
     tmp_path: Path, dsn: str, models: ModelServer
 ) -> None:
-    models.script(fault("status", status=429, retry_after=1.5, stage="blurb"))
     settings = {"BOOKGEN_DATABASE_URL": dsn, "OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
 
     code, said, complained = await run(
@@ -250,10 +253,45 @@ async def test_write_waits_for_the_blurb_before_it_saves_the_files(
     )  # fmt: skip
 
     assert (code, complained) == (0, "")
-    assert "Drafting the blurb ..." in said
+    assert [call.stage for call in models.requests if call.stage in AFTER_THE_CHAPTERS] == list(AFTER_THE_CHAPTERS)
+    assert "The editor read the book and found nothing to change." in said
     with zipfile.ZipFile(tmp_path / "The Salt Road.epub") as epub:
         package = next(name for name in epub.namelist() if name.endswith(".opf"))
         assert "<dc:description" in epub.read(package).decode()
+
+
+async def test_write_makes_a_book_without_an_editor_if_the_plan_includes_no_productions(
+    tmp_path: Path, dsn: str, models: ModelServer
+) -> None:
+    models.script(fault("status", status=429, retry_after=1.5, stage="blurb"))
+    settings = {"OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url, "BOOKGEN_BILLING": "on"}
+    async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn, **settings) as service, Client(service.url) as client:
+        await signed_in(client)
+        code, said, complained = await run(
+            tmp_path, "write", "The Salt Road", "--chapters", "1", "--words", "800", "--format", "pdf", "--no-cover",
+            "--out", str(tmp_path), "--server", service.url, "--login", "ada", "--password", PASSWORD,
+        )  # fmt: skip
+
+    assert (code, complained) == (0, "")
+    assert NO_PRODUCTION in said
+    assert "Drafting the blurb ..." in said
+    assert {call.stage for call in models.requests} == {"outline", "chapter", "digest", "blurb"}
+
+
+async def test_write_continues_a_run_that_somebody_else_has_started(tmp_path: Path, dsn: str) -> None:
+    async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service, Client(service.url) as client:
+        book_id = await begun(await signed_in(client), chapter_count=2, target_word_count=1500)
+        with contextlib.suppress(ApiError):  # the sample model may have finished
+            await client.pause(book_id)
+        code, said, complained = await run(
+            tmp_path, "write", "The Salt Road", "--format", "epub", "--no-cover", "--out", str(tmp_path),
+            "--server", service.url, "--login", "ada", "--password", PASSWORD,
+        )  # fmt: skip
+        status = await client.status(book_id)
+
+    assert (code, complained) == (0, "")
+    assert (status["generation_status"], status["mode"]) == ("completed", "full")
+    assert said.splitlines()[-1] == str(tmp_path / "The Salt Road.epub")
 
 
 async def test_write_uses_a_running_server(tmp_path: Path, dsn: str) -> None:

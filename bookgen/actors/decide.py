@@ -125,6 +125,7 @@ def _generate(state: BookState, message: Generate, fresh: Run) -> Decision:
         total=state.chapters,
         done=0 if rewrite else state.written,
         phase=RunPhase.CHAPTERS if state.chapters else RunPhase.OUTLINE,
+        makes_cover=message.cover,
         writer=None if rewrite else state.writer,  # the model that has written the chapters so far continues
     )
     effects = {Effect.INSERT, Effect.HOLD} | ({Effect.REWRITE} if rewrite else set())
@@ -212,10 +213,11 @@ def _phase_over(state: BookState, run: Run) -> Decision:
 
 def _following(state: BookState, run: Run) -> RunPhase | None:
     """The phase after the run's; None after the last. CHAPTERS again if the author has added a chapter meanwhile."""
-    phases = list(RunPhase) if run.mode is RunMode.AUTOMATED else [RunPhase.CHAPTERS]
     if state.todo and run.phase is not RunPhase.CHAPTERS:
         return RunPhase.CHAPTERS
-    return next(iter(phases[phases.index(run.phase) + 1 :]), None)
+    phases = list(RunPhase) if run.mode is RunMode.AUTOMATED else [RunPhase.CHAPTERS]
+    left = phases[phases.index(run.phase) + 1 :]
+    return next((phase for phase in left if phase is not RunPhase.COVER or run.makes_cover), None)
 
 
 def _ended_without_text(state: BookState, message: WorkFailed | WorkHalted) -> Decision:

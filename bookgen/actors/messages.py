@@ -14,11 +14,12 @@ class Generate:
     """Start a run over the chapters without text, or over all chapters if all have text.
 
     `automated`: start a production, which needs no outline and makes everything a finished book has. `again`: allow a
-    production of a finished book, whose chapters are then written again.
+    production of a finished book, whose chapters are then written again. `cover`: whether a production makes a cover.
     """
 
     automated: bool = False
     again: bool = False
+    cover: bool = True
 
 
 @dataclass(frozen=True, slots=True)

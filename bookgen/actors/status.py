@@ -145,7 +145,8 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
         case RunStatus.COMPLETED if report.done < total:
             return _without_text(report)
         case RunStatus.COMPLETED if run.mode is RunMode.AUTOMATED:
-            made = f"Completed. All {total} chapters are written, the cover and the files are ready. {run.remark}"
+            ready = "the cover and the files" if run.makes_cover else "the files"
+            made = f"Completed. All {total} chapters are written, {ready} are ready. {run.remark}"
             return f"{made.rstrip()}{_worth_a_look(report)}"
         case RunStatus.COMPLETED:
             return f"Completed. All {total} chapters are written.{_worth_a_look(report)}"

@@ -237,7 +237,7 @@ class Transactions:
             await addons.hold_use(connection, quota, standing, AUTOMATED_PRODUCTION, run.id, run.book_id)
             if refuses:
                 raise Conflict(FINISHED)
-            images += await covers.selected(connection, run.book_id) is None
+            images += run.makes_cover and await covers.selected(connection, run.book_id) is None
         if state.kind is BookKind.CHILDRENS:
             await addons.hold_use(connection, quota, standing, CHILDRENS_BOOK, run.id, run.book_id)
             images += state.todo or state.chapters  # if all chapters are written, all are rewritten

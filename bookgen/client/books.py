@@ -110,12 +110,15 @@ class BookHandle:
             await self._completed(on_progress, every)
         return self
 
-    async def produce(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> BookHandle:
+    async def produce(
+        self, on_progress: OnProgress | None = None, *, cover: bool = True, every: float = POLL_SECONDS
+    ) -> BookHandle:
         """Produce the book from the idea to its files in one run, continuing any existing production.
 
-        `on_progress` and `every` are as for `write`. Raises WritingEnded if the run ends before the book is complete.
+        `cover`: whether a new run makes a cover. `on_progress` and `every` are as for `write`. Raises WritingEnded if
+        the run ends before the book is complete.
         """
-        await self.start_production()
+        await self.start_production(cover=cover)
         return await self._completed(on_progress, every)
 
     async def start(self) -> None:
@@ -129,10 +132,10 @@ class BookHandle:
             case _:
                 await self._client.generate(self.id)
 
-    async def start_production(self) -> None:
+    async def start_production(self, *, cover: bool = True) -> None:
         """Start a production (a run from the idea to the files), or resume a paused or failed one.
 
-        Does nothing if a production is running or has finished all chapters.
+        `cover`: whether a new run makes a cover. Does nothing if a production is running or has finished all chapters.
         """
         status = await self._client.status_or_none(self.id) or {}
         match status.get("mode"), status.get("generation_status"):
@@ -143,7 +146,7 @@ class BookHandle:
             case "automated", "paused" | "error":
                 await self._client.resume(self.id)
             case _:
-                await self._client.produce(self.id)
+                await self._client.produce(self.id, cover=cover)
 
     async def save(
         self,

@@ -154,9 +154,12 @@ class Calls:
         """Start a run. Starting is not idempotent: after a lost answer, the status is read before a retry."""
         return await self._started(book_id, "generate")
 
-    async def produce(self, book_id: int, *, again: bool = False) -> JSON:
-        """Produce a book in one run, from outline to files. `again`: write all chapters of a finished book again."""
-        return await self._started(book_id, "produce", {"again": again})
+    async def produce(self, book_id: int, *, again: bool = False, cover: bool = True) -> JSON:
+        """Produce a book in one run, from outline to files. `again`: write all chapters of a finished book again.
+
+        `cover`: whether to make a cover if the book has none.
+        """
+        return await self._started(book_id, "produce", {"again": again, "cover": cover})
 
     async def _started(self, book_id: int, action: str, body: JSON | None = None) -> JSON:
         for delay in (*BACKOFF_SECONDS, None):
@@ -237,15 +240,19 @@ class Calls:
         try:
             return await self._json("POST", "/proofreading-reports/", {"book": book_id})
         except Conflict:
-            reports: list[JSON] = await self._json("GET", f"/proofreading-reports/?book={book_id}")  # type: ignore[assignment]
             active = [
                 report
-                for report in reports
+                for report in await self.reports(book_id)
                 if report["kind"] == "proofreading" and report["status"] in ("pending", "running")
             ]
             if not active:
                 raise
             return active[0]
+
+    async def reports(self, book_id: int) -> list[JSON]:
+        """The book's proofreading reports and editor's readings, newest first."""
+        reports: list[JSON] = await self._json("GET", f"/proofreading-reports/?book={book_id}")  # type: ignore[assignment]
+        return reports
 
     async def review(self, book_id: int) -> JSON:
         """Start an editor's reading. Returns its report; wait for it with `reading`."""

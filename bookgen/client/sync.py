@@ -145,21 +145,26 @@ class SyncBook:
         self._run(self._book.write(on_progress, every=every))
         return self
 
-    def produce(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> SyncBook:
-        """Write the book from the idea to finished files, in one run. Raises WritingEnded if the run ends earlier."""
-        self._run(self._book.produce(on_progress, every=every))
+    def produce(
+        self, on_progress: OnProgress | None = None, *, cover: bool = True, every: float = POLL_SECONDS
+    ) -> SyncBook:
+        """Write the book from the idea to finished files, in one run. Raises WritingEnded if the run ends earlier.
+
+        `cover`: whether a new run makes a cover.
+        """
+        self._run(self._book.produce(on_progress, cover=cover, every=every))
         return self
 
     def start(self) -> None:
         """Start a new run, resume a paused or failed run, or do nothing if a run is in progress."""
         self._run(self._book.start())
 
-    def start_production(self) -> None:
+    def start_production(self, *, cover: bool = True) -> None:
         """Start a production, or resume a paused or failed one.
 
-        Does nothing if a production is running or has finished all chapters.
+        `cover`: whether a new run makes a cover. Does nothing if a production is running or has finished all chapters.
         """
-        self._run(self._book.start_production())
+        self._run(self._book.start_production(cover=cover))
 
     def save(
         self,

@@ -8,17 +8,18 @@ import contextlib
 import os
 import shlex
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bookgen.client.books import BookHandle
+from bookgen.client.books import BookHandle, WritingEnded
 from bookgen.client.client import Client
-from bookgen.client.errors import ApiError, Unavailable
+from bookgen.client.errors import ApiError, GenerationInProgress, PlanUpgradeRequired, Unavailable
 from bookgen.commands import model_trouble, server_and_account
 from bookgen.commands.exit_codes import exit_code
 from bookgen.commands.server_and_account import ServerAccount
 from bookgen.commands.wording import in_words
-from bookgen.commands.write_output import Lines, make_display
+from bookgen.commands.write_output import Lines, Status, make_display
 from bookgen.errors import StartupError
 from bookgen.render.formats import FORMATS
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
@@ -27,6 +28,10 @@ from bookgen.services.publishing import file_name
 SAMPLE = (
     "No model is set up, so this book is sample text. For a real book, set ANTHROPIC_API_KEY, OPENAI_API_KEY or "
     "OPENAI_BASE_URL."
+)
+NO_PRODUCTION = (
+    "The plan of this account includes no productions, so the book is written without an editor's reading and is not "
+    "proofread."
 )
 INTERRUPTED = 130
 FIELDS = {  # the book's field that each option sets
@@ -42,6 +47,7 @@ FIELDS = {  # the book's field that each option sets
 }
 OPTIONS = {field: f"--{option}" for option, field in FIELDS.items()}
 BLURB_LOOK_SECONDS, MAX_BLURB_LOOKS = 0.5, 360
+COVER_STAGE = "cover"  # of a failure
 MAX_SHOWN_CHARACTERS = 40  # of an option's value in a message
 
 
@@ -114,8 +120,7 @@ class Journey:
                 await book.outline()
             self._display.outline((await book.reload()).data)
             with self._display.following() as show:
-                await book.write(show, every=self._server.poll_seconds)
-            await self._blurb(book)
+                await self._make(book, show)
         return await self._export(book)
 
     async def pause(self) -> int:
@@ -161,6 +166,39 @@ class Journey:
         if book.data["font_warning"]:
             self._display.say(book.data["font_warning"])
         return book
+
+    async def _make(self, book: BookHandle, show: Callable[[Status], None]) -> None:
+        """Write the book, and have it read by an editor and proofread if the account's plan includes that.
+
+        A cover that fails is only reported, because a book is complete without one. Raises WritingEnded if the book is
+        not finished for another reason.
+        """
+        every = self._server.poll_seconds
+        try:
+            await book.produce(show, cover=self._options.cover, every=every)
+        except PlanUpgradeRequired as error:
+            if "addon" not in error.details:
+                raise
+            self._display.say(NO_PRODUCTION)
+        except GenerationInProgress:
+            pass  # another client has started a run of the chapters: continue it
+        except WritingEnded as error:
+            if error.details.get("stage") != COVER_STAGE:
+                raise
+            self._display.say(f"The cover could not be created: {in_words(error, OPTIONS)}")
+            return
+        else:
+            await self._report(book)
+            return
+        await book.write(show, every=every)
+        await self._blurb(book)
+
+    async def _report(self, book: BookHandle) -> None:
+        """Show what the editor of a production found, if anything."""
+        for report in await self._client.reports(book.id):
+            if report["kind"] == "review" and report["status"] == "completed":
+                self._display.edited([each async for each in self._client.suggestions(report["id"])])
+                return
 
     async def _blurb(self, book: BookHandle) -> None:
         """Wait until the blurb is drafted from the finished book, because the files contain it. Drafting may fail."""

@@ -50,9 +50,9 @@ class Lines:
             if line not in told:
                 told.add(line)
                 self.say(f"{line}{_time_left(status)}")
-            if (waits := _waits(status)) not in told:
-                told.add(waits)
-                self.say(waits)
+            if (doing := _doing(status)) not in told:
+                told.add(doing)
+                self.say(doing)
 
         yield show
 
@@ -63,6 +63,18 @@ class Lines:
         print(f"bookgen: {message}", file=sys.stderr)
         if details.get("retryable"):
             self.say(AGAIN)
+
+    def edited(self, findings: Sequence[Mapping[str, Any]]) -> None:
+        """Say what the editor found, how much of it the model has changed, and what is left for the author."""
+        if not findings:
+            self.say("The editor read the book and found nothing to change.")
+            return
+        left = [each for each in findings if each["status"] == "pending"]
+        found = f"{len(findings)} passage{'' if len(findings) == 1 else 's'}"
+        self.say(f"The editor marked {found}; {sum(each['status'] == 'applied' for each in findings)} changed.")
+        if left:
+            self.say("Left for you to decide:")
+        self._listed(left, _suggestion, "editor's report")
 
     def finished(self, book: Mapping[str, Any], files: Sequence[Path]) -> None:
         self.say(f"{book['title']} is done: {_count(book['chapters_count'])}, {book['word_count']:,} words.")
@@ -75,10 +87,15 @@ class Lines:
             self.say(f"{passages} of the model's text changed. The originals are in the chapters' history.")
         if found:
             self.say("Check these before you print the book:")
-        for each in found[:MAX_FINDINGS]:
-            self.say(_finding(each))
-        if len(found) > MAX_FINDINGS:
-            self.say(f"  and {len(found) - MAX_FINDINGS} more in the book's quality notes.")
+        self._listed(found, _finding, "book's quality notes")
+
+    def _listed(
+        self, findings: Sequence[Mapping[str, Any]], line: Callable[[Mapping[str, Any]], str], source: str
+    ) -> None:
+        for each in findings[:MAX_FINDINGS]:
+            self.say(line(each))
+        if len(findings) > MAX_FINDINGS:
+            self.say(f"  and {len(findings) - MAX_FINDINGS} more in the {source}.")
 
     def missing(self, chapters: Sequence[int]) -> None:
         """Say which chapters are missing from the files."""
@@ -131,21 +148,26 @@ def _columns(width: int) -> Iterator[ProgressColumn]:
 
 def _now(status: Status) -> str:
     current = status.get("current_chapter")
-    if status["generation_status"] == "running" and current and not _waits(status):
+    if status["generation_status"] == "running" and current and not _doing(status):
         titles = {chapter["chapter_number"]: chapter["title"] for chapter in status["outline"]}
         return escape(f"Chapter {current} of {status['total_chapters']}: {titles.get(current, '')[:40]}")
     return escape(str(status["status_message"]))
 
 
-def _waits(status: Status) -> str:
-    """What the run waits for, if anything: its turn or an unavailable model."""
+def _doing(status: Status) -> str:
+    """What the run waits for (its turn or an unavailable model) or does besides writing; empty while it writes."""
     message = str(status["status_message"])
-    return message if message.startswith("Waiting") else ""
+    besides = status["generation_status"] == "running" and status["phase"] != "chapters"
+    return message if besides or message.startswith("Waiting") else ""
 
 
 def _finding(finding: Mapping[str, Any]) -> str:
     excerpt = f" “{finding['excerpt'][:60].strip('“”')}”" if finding["excerpt"] else ""
     return f"  Chapter {finding['chapter_number']}: {finding['detail']}{excerpt}"
+
+
+def _suggestion(finding: Mapping[str, Any]) -> str:
+    return f"  Chapter {finding['chapter_number']}: {finding['explanation']} “{finding['original_text'][:60]}”"
 
 
 def _count(chapters: int) -> str:

@@ -58,8 +58,9 @@ async def generate(request: web.Request) -> web.Response:
     "generation",
     "Produce the whole book in one call",
     "From the idea to the files, in the background. The run creates the outline, if there is none; writes every "
-    "chapter; proofreads the book and applies corrections of spelling and punctuation, if your plan has a check left "
-    "in this period; creates a cover, unless one is selected; and creates the files in every format of your plan, "
+    "chapter; has the model read the book as its editor and answer the findings as its author; proofreads the book and "
+    "applies corrections of spelling and punctuation, if your plan has a check left in this period; creates a cover, "
+    'unless one is selected or you send `"cover": false`; and creates the files in every format of your plan, '
     "which the export calls then return at once. Chapters that have content are kept. A finished book is written again "
     "only if you send `again`. The status shows the current phase. Pause, resume and stop a production like any run. "
     "It needs the add-on `automated-production`: a single use is reserved at the start and counted when the production "
@@ -78,7 +79,7 @@ async def generate(request: web.Request) -> web.Response:
 @repeatable
 @asks_model
 async def produce(request: web.Request) -> web.Response:
-    return await _started(request, Generate(automated=True, again=request[BODY]["again"]), "Production started.")
+    return await _started(request, Generate(automated=True, **request[BODY]), "Production started.")
 
 
 async def _started(request: web.Request, command: Generate, message: str) -> web.Response:

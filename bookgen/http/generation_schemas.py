@@ -16,6 +16,9 @@ class ProductionSchema(Body):
         load_default=False,
         metadata={"description": "Whether to write a finished book again. Its current texts become revisions."},
     )
+    cover = Flag(
+        load_default=True, metadata={"description": "Whether to create a cover if the book has none selected."}
+    )
 
 
 class FailureSchema(Schema):

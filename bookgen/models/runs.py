@@ -68,6 +68,7 @@ class Run:
 
     `done` of `total` chapters are finished; the run itself wrote `written` of them.
     `call_started_at` is set while a chapter is being written or another phase works, even if the run was paused since.
+    `makes_cover`: whether a production makes a cover for a book that has none.
     `remark`: a sentence for the owner of a production (a run that makes the whole book), such as which step it skipped.
     `draft_words`: the words of the stored parts of `current_chapter` while it is unfinished.
     `writer`: the model that writes the run; None before its first call.
@@ -101,6 +102,7 @@ class Run:
     draft_words: int = 0
     writer: str | None = None
     salt: UUID | None = None
+    makes_cover: bool = True
 
     @property
     def keeps_writer(self) -> bool:

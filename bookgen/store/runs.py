@@ -72,8 +72,9 @@ async def newest(db: DB, book_id: int) -> Run | None:
 
 
 INSERT = """
-    INSERT INTO run (id, book_id, account_id, status, mode, total, done, call_no, epoch, owner, last_op, phase, writer)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    INSERT INTO run (id, book_id, account_id, status, mode, total, done, call_no, epoch, owner, last_op, phase, writer,
+                     makes_cover)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
     RETURNING *
 """
 
@@ -82,7 +83,7 @@ async def insert(connection: asyncpg.Connection, run: Run) -> Run:
     """Store a new run."""
     row = await connection.fetchrow(
         INSERT, run.id, run.book_id, run.account_id, run.status, run.mode, run.total, run.done,
-        run.call_no, run.epoch, run.owner, run.last_op, run.phase, run.writer,
+        run.call_no, run.epoch, run.owner, run.last_op, run.phase, run.writer, run.makes_cover,
     )  # fmt: skip
     return run_of(row)
 

@@ -384,6 +384,15 @@ async def test_a_production_needs_an_image_for_its_cover(supervisor: Supervisor,
     assert await author.uses() == (0, 0, 0)
 
 
+async def test_a_production_without_a_cover_needs_no_image(supervisor: Supervisor, shelf: Shelf, author: Idea) -> None:
+    await shelf.pool.execute("UPDATE plan SET features = features || '{\"ai_images_per_month\": 0}'")
+
+    await supervisor.ask(author.account, author.book, Generate(automated=True, cover=False))
+    await shelf.until_status(author.book, "completed")
+
+    assert await shelf.value("SELECT count(*) FROM cover") == 0
+
+
 async def test_without_a_proofreading_check_the_phase_is_skipped_and_the_status_says_so(
     supervisor: Supervisor, studio: Studio, shelf: Shelf, author: Idea, model: Model
 ) -> None:

@@ -9,6 +9,7 @@ from bookgen.commands.write_output import Lines, Terminal
 def status(**fields: Any) -> dict[str, Any]:
     base = {
         "generation_status": "running",
+        "phase": "chapters",
         "status_message": "Writing.",
         "completed_chapters": 3,
         "total_chapters": 10,
@@ -43,6 +44,31 @@ def test_the_reason_for_waiting_is_printed_once(capsys: pytest.CaptureFixture[st
             show(status(status_message=message))
 
     assert capsys.readouterr().out.splitlines()[1:] == [away]
+
+
+def test_the_steps_after_the_chapters_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    review = {"phase": "proofreading", "status_message": "Reviewing the book.", "current_chapter": None}
+    with Lines().following() as show:
+        for fields in ({}, review, review):
+            show(status(**fields))
+
+    assert capsys.readouterr().out.splitlines()[1:] == ["Reviewing the book."]
+
+
+def test_the_editors_findings_are_counted_and_those_left_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    applied = {"chapter_number": 1, "status": "applied", "explanation": "It was noon.", "original_text": "at dawn"}
+    pending = {**applied, "chapter_number": 2, "status": "pending", "explanation": "The key is never mentioned again."}
+    Lines().edited([])
+    Lines().edited([applied, applied])
+    Lines().edited([applied, pending])
+
+    assert capsys.readouterr().out.splitlines() == [
+        "The editor read the book and found nothing to change.",
+        "The editor marked 2 passages; 2 changed.",
+        "The editor marked 2 passages; 1 changed.",
+        "Left for you to decide:",
+        "  Chapter 2: The key is never mentioned again. “at dawn”",
+    ]
 
 
 def test_a_book_without_known_prices_shows_no_cost(capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,6 +86,19 @@ async def test_one_call_makes_the_book_and_the_files_of_the_plan(open_api: OpenA
     assert (owned["uses_this_period"], owned["uses_remaining"]) == (1, -1)
 
 
+async def test_a_production_without_a_cover_makes_everything_else(painting: Api, server: ImageServer) -> None:
+    book = await with_texts(painting)
+
+    started = await painting.post(f"/books/{book['id']}/produce/", {"cover": False})
+    over = await painting.until(book["id"], "completed")
+
+    assert started.status == 202
+    assert over["status_message"].startswith("Completed. All 2 chapters are written, the files are ready.")
+    assert (await painting.get(f"/books/{book['id']}/")).body["covers"] == []
+    assert await files(painting, book) == sorted(FORMATS)
+    assert (server.requests, await images_used(painting)) == ([], 0)
+
+
 async def test_safe_corrections_are_applied_and_a_selected_cover_is_kept(
     painting: Api, server: ImageServer, proofreader: Proofreader
 ) -> None:
