@@ -1,7 +1,8 @@
-"""Names of people by language, dealt to books from Faker's lists as from a pack of cards.
+"""Random names of people by language, chosen from Faker's lists so that few books share a name.
 
-No name is dealt again before its list is used up, so no name is dealt to more than twenty of a thousand books.
-Drawn at random, a name from a list of 65 would be in one book in thirty.
+Names are dealt like cards from a shuffled pack: every name of a list is used once before any is used again. So no name
+is in more than twenty of a thousand books. With independent random choices, a name from a list of 65 would be in about
+one book in thirty.
 
 Faker is imported only when a name is drawn: that takes about half a second, once in a process, so callers on the event
 loop draw in a thread.
@@ -92,8 +93,8 @@ def pool(tag: str) -> PersonNames:
 def deal(tag: str, turn: int, each: int) -> PersonNames:
     """Up to `each` given names of women, up to `each` of men, and up to twice as many surnames.
 
-    `turn`: any number; consecutive numbers get different names until a list is used up. A short list gives only one
-    name a turn, and in some turns none if it has fewer than `BOOKS_A_NAME` names.
+    `turn`: any number, such as a counter of books. Consecutive turns get different names until a list is used up. A
+    short list gives only one name per turn. If it has fewer than `BOOKS_A_NAME` names, some turns get none.
     """
     names = pool(tag)
     hands = ((names.women, each), (names.men, each), (names.surnames, each * 2))
@@ -123,10 +124,10 @@ def _sorted(names: Iterable[str], script: str) -> tuple[str, ...]:
 
 
 def _hand(names: Sequence[str], turn: int, pack: str, most: int) -> tuple[str, ...]:
-    """Up to `most` of `names`, dealt to the turn with the number `turn`. `pack` seeds the shuffling.
+    """Up to `most` of `names` for the turn with this number. `pack` identifies the list and seeds its shuffling.
 
-    When the whole pack has been dealt, it is shuffled again. A pack with few names is filled up with blank cards, so
-    some turns get no name.
+    When all names have been used, they are shuffled again. A short list is filled up with blanks, so some turns get no
+    name.
     """
     count = min(most, max(len(names) // POOL_A_NAME, 1))
     cards = [*names, *[""] * (BOOKS_A_NAME - len(names))] if names else [""]

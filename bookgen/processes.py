@@ -1,4 +1,7 @@
-"""Worker processes: their start, environment, memory limit and low priority. Also the owner of files made by root."""
+"""Worker processes: starting them, their environment, memory limit and low priority.
+
+Also `give_to_owner_of`, which changes the owner of files that this process makes as root.
+"""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from bookgen.client.errors import ApiError
 from bookgen.commands.write import NO_PRODUCTION
 from bookgen.render.formats import FORMATS
 from tests.canaries import CANARY
+from tests.fakes.image_server import ImageServer, refused
 from tests.fakes.model_script import Call, fault
 from tests.fakes.model_server import ModelServer
 from tests.service import ServiceProcess, environment, run
@@ -276,6 +277,28 @@ async def test_write_makes_a_book_without_an_editor_if_the_plan_includes_no_prod
     assert NO_PRODUCTION in said
     assert "Drafting the blurb ..." in said
     assert {call.stage for call in models.requests} == {"outline", "chapter", "digest", "blurb"}
+
+
+async def test_write_saves_the_files_even_if_the_cover_is_refused(
+    tmp_path: Path, dsn: str, models: ModelServer
+) -> None:
+    async with ImageServer() as images:
+        images.script(refused())
+        settings = {
+            "BOOKGEN_DATABASE_URL": dsn,
+            "ANTHROPIC_API_KEY": f"key-{CANARY}",
+            "ANTHROPIC_BASE_URL": models.anthropic_url,
+            "OPENAI_API_KEY": f"key-{CANARY}",
+            "OPENAI_BASE_URL": images.url,
+            "BOOKGEN_IMAGE_MODEL": "openai:gpt-image-2.5-flare",
+        }
+        words = ("write", "The Salt Road", "--chapters", "1", "--words", "800", "--format", "epub")
+        code, said, complained = await run(tmp_path, *words, "--out", str(tmp_path), **settings)
+
+    assert (code, complained) == (0, "")
+    assert "The cover could not be created: " in said
+    assert said.splitlines()[-1] == str(tmp_path / "The Salt Road.epub")
+    assert len(images.requests) == 1
 
 
 async def test_write_continues_a_run_that_somebody_else_has_started(tmp_path: Path, dsn: str) -> None:

@@ -52,7 +52,8 @@ class Keyring:
     async def claim(self) -> None:
         """Store this secret's fingerprint if the database has none. If it has another, only log a warning.
 
-        For the embedded database, which no other host uses: there, a changed secret only signs everyone out.
+        Used with the embedded database, which no other host uses. There a changed secret does no harm, except that
+        everyone has to sign in again.
         """
         theirs = await signing_keys.claim(self._db, self.fingerprint)
         if theirs != self.fingerprint:

@@ -63,7 +63,10 @@ class Passwords:
         return right and password_hash is not None
 
     async def require_strong(self, field: str, password: str, *own: str, known: bool = False) -> None:
-        """`require_strong` below, off the event loop."""
+        """Raise InvalidInput, about `field`, if the password is easy to guess or is one of `own` (username, address).
+
+        The check runs in a thread, off the event loop.
+        """
         await self._lane(known).run(lambda: require_strong(field, password, *own))
 
     def outdated(self, password_hash: str) -> bool:

@@ -86,10 +86,11 @@ async def approve(connection: Connection, account_id: int, email: str, *, by_hol
 
 
 async def _confirm_own(connection: Connection, account: Account, *, by_holder: bool, now: datetime) -> Proof:
-    """Mark the account's own address as verified. If it was unverified, all tokens end unless `by_holder`.
+    """Mark the account's own address as verified. If it was verified before, nothing else changes.
 
-    When the tokens end and a guest's purchase waits for this address, the password ends too: otherwise whoever set the
-    password could spend the purchase.
+    If the address was unverified and the request had no token of the account (`by_holder`), all tokens end, because a
+    stranger may have registered the address. If a guest's purchase waits for this address, the password ends too:
+    otherwise whoever set it could spend the purchase.
     """
     if by_holder or account.email_verified:
         await _confirm(connection, account.id, account.email, now)

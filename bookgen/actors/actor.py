@@ -33,7 +33,7 @@ def now() -> float:
 def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
     """Start a task and keep a reference to it until it ends; asyncio alone could lose it to garbage collection.
 
-    The task does not inherit the context of the request that caused it.
+    The task starts with empty context variables, not with those of the caller.
     """
     task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
     _running.add(task)
@@ -165,7 +165,10 @@ A = TypeVar("A", bound=Actor)
 
 
 class Registry(Generic[A]):
-    """Finds actors by key, and creates them on demand. Actors hold keys of other actors, never the actors."""
+    """Finds actors by key, and creates them on demand.
+
+    Actors store each other's keys, not references to each other, since an actor may be replaced or removed.
+    """
 
     def __init__(self, make: Callable[[Key], A]) -> None:
         self._make = make

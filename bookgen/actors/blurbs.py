@@ -39,8 +39,8 @@ SAMPLE_MODEL = "offline"
 async def drafted(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> str:
     """Have the model draft a blurb and return it; empty if the book already has one.
 
-    The model first makes the digest of the last chapter, which the blurb needs. Other chapters got theirs when the next
-    chapter was written. Paid calls are recorded even if this fails.
+    The blurb needs a digest (summary, facts and plot threads) of each chapter. Missing digests, usually only the last
+    chapter's, are made first. Paid calls are recorded even if this fails.
 
     Raises NotFound if the book is gone, CallsHalted after `steps.halt` is set, and UpstreamAIError if a call fails.
     """

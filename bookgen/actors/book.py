@@ -1,4 +1,9 @@
-"""The actor of one book. It steers the book's run, by chapters and phases, and all other model work on the book."""
+"""The actor of one book. It steers the book's run, and starts all other model work on the book.
+
+A run is the writing of a book. It has phases: the chapters and, in a production (a run that makes a whole book), what
+comes before and after them, such as the outline and the cover. Before a process starts a chapter or a phase, it
+announces it: the run's row then says that it is in progress.
+"""
 
 from __future__ import annotations
 
@@ -106,13 +111,13 @@ class BookActor(Actor):
             self._work_in_flight.halt()
 
     def cancel(self) -> None:
-        """Drop the work in flight."""
+        """Cancel the work in flight. Its last reply is still stored, since it was paid for."""
         if work := self._work_in_flight:
             self._work_in_flight = None
             self._chapters.cancel(work)
 
     def lose(self) -> None:
-        """Drop the work in flight without storing its replies, since another process may have the run now."""
+        """Cancel the work in flight without storing its last reply, since another process may have the run now."""
         if work := self._work_in_flight:
             self._work_in_flight = None
             self._chapters.lose(work)
@@ -136,7 +141,10 @@ class BookActor(Actor):
                 return await self._despite_outages(message)
 
     async def _despite_outages(self, message: RowChanged | WriteNext | TaskEnded) -> None:
-        """Handle a message, again later if the database is unavailable. A finished text waits in its TaskEnded."""
+        """Handle a message. If the database is unavailable, send the message to this actor again after RETRY_SECONDS.
+
+        A finished text is not lost meanwhile: the task in its TaskEnded message holds it.
+        """
         asked = True
         try:
             match message:
@@ -174,9 +182,10 @@ class BookActor(Actor):
     def _moved(
         self, committed: Committed, announced: ChapterStart | None = None, material: Material | None = None
     ) -> None:
-        """Continue after a commit.
+        """Act on a committed change of the run: drop the cached status, and start or stop work as the run's row says.
 
-        `announced`: the next chapter, if the commit has announced one. `material`: the book after the commit, if known.
+        If the commit has started the account's next queued run, tell the actor of that book. `announced`: the next
+        chapter, if the commit has announced one. `material`: the book after the commit, if known.
         """
         self._statuses.changed(self.key)
         if promoted := committed.promoted:
@@ -219,7 +228,7 @@ class BookActor(Actor):
         return True
 
     async def _begin_chapter(self, run: Run) -> bool:
-        """Announce and start the next chapter. Returns False if there is none."""
+        """Announce the next chapter in the run's row and start writing it. Returns False if none can be started."""
         begun = await self._chapters.begin(run)
         if begun is None:
             return False
@@ -298,9 +307,11 @@ class BookActor(Actor):
             self._chapters.end(work)
 
     async def _after_commit(self, saved: Checkpoint | None) -> Committed:
-        """Complete the run if no chapter is left. If the run was paused meanwhile, start the account's next queued run.
+        """Do what follows the commit of a chapter, and return the resulting run.
 
-        `saved`: None if the chapter was not accepted, because the run had changed.
+        If no chapter is left, end the phase of the chapters, which completes the run unless a production has further
+        phases. If the run was paused or queued meanwhile, start the account's next queued run. `saved`: None if the
+        chapter was not accepted, because the run had changed.
         """
         run = saved.run if saved else await runs.newest(self._resources.pool, self.book_id)
         if run is None:

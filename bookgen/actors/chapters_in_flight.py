@@ -1,6 +1,7 @@
 """The work in flight in this process: chapters, and the other phases of productions (runs that make whole books).
 
-A chapter is announced (its run's row says that it is being written), then written, then committed.
+A run is the writing of a book. A chapter is announced (its run's row says that it is being written), then written, then
+committed. The number of places limits how much work is done at the same time; other work waits for a place.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class ChaptersInFlight:
 
     @property
     def free_places(self) -> int:
-        """How many more chapters can be started without waiting for a place."""
+        """How many more chapters can be started before all places for concurrent work are taken."""
         return max(0, self._chapters_at_once - len(self.by_run))
 
     async def begin(self, run: Run) -> ChapterStart | None:
@@ -114,9 +115,10 @@ class ChaptersInFlight:
         self.end(work)
 
     async def _count_dropped(self, work: WorkInFlight[Any]) -> None:
-        """Store the last reply of dropped work.
+        """After dropped work has ended, store its last reply and count the words that it has lost.
 
-        If the work had already failed when it was dropped, count the words of its paid calls that brought no text.
+        Words are lost if the work had already failed when it was dropped: then its paid calls brought no text. If the
+        run was stopped, they count as words of the run.
         """
         pool, health = self._resources.pool, self._resources.health
         await asyncio.wait([work.task])
@@ -139,9 +141,10 @@ class ChaptersInFlight:
             del self.by_run[work.run.id]
 
     def give_up_stalled(self) -> None:
-        """End work whose last reply, or the time limit of whose model call, is more than STALL_SECONDS ago.
+        """End all work that has made no progress for more than STALL_SECONDS.
 
-        The time of a database outage does not count.
+        That time counts from the last reply or, during a model call with a time limit, from the end of that limit. The
+        time of a database outage does not count.
         """
         late, up_since = now() - STALL_SECONDS, self._resources.health.up_since
         for work in self.by_run.values():
@@ -155,13 +158,13 @@ class ChaptersInFlight:
                 work.stall()
 
     def words_in_flight(self, run: Run) -> int:
-        """The words of the run's chapter in flight so far, with its stored parts; 0 if it is not written here."""
+        """The number of words of the run's unfinished chapter so far; 0 if this process is not writing it."""
         work = self.by_run.get(run.id)
         same = work and (work.run.epoch, work.run.call_no) == (run.epoch, run.call_no)
         return work.words if work and same else 0
 
     def wait(self, run: Run) -> Outage | None:
-        """The outage whose end the run's call has been waiting for, for some time; None if it has not."""
+        """The outage that keeps the run's model call waiting; None if it does not wait or has not waited long."""
         work = self.by_run.get(run.id)
         return work.steps.halt.waits_long_for if work else None
 
@@ -198,10 +201,11 @@ class ChaptersInFlight:
                 return Written(chapter, draft)
 
     async def _require_allowed(self, run: Run, target_word_count: int) -> None:
-        """Check the account's storage and the words that are held for the book before any model call.
+        """Check, before any model call for a chapter, that the account may store and write more text.
 
         Raises PlanUpgradeRequired if the account has used all of its storage, and QuotaExceeded if the book's runs have
-        used up the words that are held for it (`Hold`). Without billing, storage is checked only when a run starts.
+        written all the words that its allowance or credit pays for (`Hold`). Without billing, storage is checked only
+        when a run starts.
         """
         pool, quota = self._resources.pool, self._resources.quota
 
@@ -213,7 +217,7 @@ class ChaptersInFlight:
             await self._require_words(run, target_word_count)
 
     async def _require_words(self, run: Run, target_word_count: int) -> None:
-        """Raise QuotaExceeded if the book's runs have used up the words that are held for it."""
+        """Raise QuotaExceeded if the book's runs have written all the words that its allowance or credit pays for."""
         pool, quota = self._resources.pool, self._resources.quota
 
         async def require() -> None:
@@ -224,7 +228,7 @@ class ChaptersInFlight:
 
     @asynccontextmanager
     async def _settling(self, work: WorkInFlight[Any]) -> AsyncIterator[None]:
-        """A context that stores the last reply if the work in it fails or is cancelled."""
+        """A context in which `work` is done. If it fails or is cancelled, its last reply is stored."""
         try:
             yield
         except BaseException:
@@ -232,7 +236,10 @@ class ChaptersInFlight:
             raise
 
     async def _illustrate(self, work: ChapterWork, book: Book, chapter: Chapter, draft: ChapterDraft) -> None:
-        """Store the picture book's plan if this draft made one, and make the picture of the chapter if it has one."""
+        """Make the chapter's picture if the draft describes a scene, as in a picture book.
+
+        If the plan of the picture book was made together with this draft, store the plan first.
+        """
         pool, health = self._resources.pool, self._resources.health
         if plan := draft.plan:
             await health.through_outages(lambda: material.keep_plan(pool, book.id, plan.bible, numbered(plan.chapters)))
@@ -254,8 +261,8 @@ class ChaptersInFlight:
     async def _place(self, run: Run) -> AsyncIterator[None]:
         """A context that holds one of this process's places for concurrent work; it waits until one is free.
 
-        An account writes one book at a time and so holds at most one place. Raises CallsHalted if the lease under which
-        the work was announced has been lost.
+        An account writes one book at a time and so holds at most one place. Raises CallsHalted if this process has lost
+        its lease (its right to write runs) since the work was announced.
         """
         async with self._places:
             if run.owner != self._resources.boot_id:

@@ -1,6 +1,10 @@
-"""The life of a run as one pure function from its state and a message to its next state.
+"""The life of a run (the writing of a book), as one pure function from its state and a message to its next state.
 
-Only `checkpoints.commit` accepts a chapter's text. Afterwards this function decides whether the run is over (Advance).
+A finished chapter does not go through this function: `checkpoints.commit` accepts its text. Afterwards the message
+Advance asks whether the run is over.
+
+A run has an owner, the process that writes it, and an epoch, a number that grows with each owner. Writes with an older
+epoch are refused.
 """
 
 from __future__ import annotations
@@ -212,7 +216,7 @@ def _phase_over(state: BookState, run: Run) -> Decision:
 
 
 def _following(state: BookState, run: Run) -> RunPhase | None:
-    """The phase after the run's; None after the last. CHAPTERS again if the author has added a chapter meanwhile."""
+    """The phase after the run's; None after the last. CHAPTERS again if a chapter without text is left by now."""
     if state.todo and run.phase is not RunPhase.CHAPTERS:
         return RunPhase.CHAPTERS
     phases = list(RunPhase) if run.mode is RunMode.AUTOMATED else [RunPhase.CHAPTERS]
@@ -263,7 +267,7 @@ def failure_at(run: Run, code: str, message: str) -> RunFailure:
 
 
 def taken_by(run: Run, owner: UUID) -> Run:
-    """The run with a new owner and epoch, which fences off the former owner."""
+    """The run with a new owner and the next epoch, so that writes of the former owner are refused."""
     return replace(run, owner=owner, epoch=run.epoch + 1, call_started_at=None)
 
 

@@ -122,7 +122,7 @@ class Backlog:
 
     @asynccontextmanager
     async def keeping(self, size: int) -> AsyncIterator[None]:
-        """A context in which a reply of `size` bytes waits. Its body is ended by Dropped if the reply is dropped."""
+        """A context in which a reply of `size` bytes waits. Dropped ends it and is raised if the reply is dropped."""
         waiting = WaitingReply(size)
         self._waiting.append(waiting)
         try:

@@ -80,7 +80,10 @@ class Jobs:
         return task
 
     def _require_writer(self, job: Job, writer: str | None) -> None:
-        """Raise Conflict if sample text would go into a book that a real model wrote."""
+        """Raise Conflict if a real model wrote the book, but this server has no model and would add sample text to it.
+
+        A new outline is allowed.
+        """
         if writer and self._resources.model.name == SAMPLE_WRITER and not isinstance(job, DraftOutline):
             raise Conflict(
                 f"This book was written by {writer}, but this server has no language model now and would write "
@@ -100,7 +103,7 @@ class Jobs:
     async def _require_allowed(
         self, connection: asyncpg.Connection, account_id: int, book_id: int, job: Job
     ) -> Rewrite | None:
-        """Raise QuotaExceeded if the account has no AI edits left for the job.
+        """Check that the account has enough AI edits left for the job. Raises QuotaExceeded if not.
 
         Returns what rewriting the chapter or passage costs; None for other jobs. The caller holds the account's lock,
         so that two jobs never both use the last edit or the last free outline.
@@ -144,7 +147,10 @@ class Jobs:
             raise
 
     async def _end_failed(self, account_id: int, book_id: int, boot_id: UUID, kind: str) -> None:
-        """End a job that failed after paid calls. Apart from a few free failures, it counts as if it had succeeded."""
+        """End a job that failed after paid calls, and count it against the account's allowance as if it had succeeded.
+
+        The first few failed jobs of a billing period are not counted.
+        """
 
         async def attempt() -> None:
             async with self._transactions.locked(account_id, book_id) as (connection, _):

@@ -1,6 +1,7 @@
-"""The lease: this process's right to write runs. The process keeps the lease by renewing a row of the database.
+"""The lease: this process's right to write runs (a run is the writing of a book).
 
-If the row cannot be renewed, a local timer stops the process's work before other processes take it over.
+The process keeps the lease by renewing a row of the database. If the row cannot be renewed, a local timer stops the
+process's work before other processes take it over.
 """
 
 from __future__ import annotations
@@ -145,9 +146,10 @@ class Lease:
         await self.renew()
 
     async def renew(self) -> None:
-        """Renew the lease; after a late response, again at once.
+        """Renew the lease, and renew it once more if the response came late.
 
-        A lease counts from the time of the request, so a late response leaves little of it.
+        The new lease lasts a fixed time from the request, not from the response. After a late response, little of it is
+        left.
         """
         asked = now()
         await self._renew()

@@ -57,8 +57,8 @@ def planned(number: int, chapter: OutlineChapter, seen: Chapter | None = None) -
 async def drafted(resources: Resources, book: Book, steps: StoredSteps) -> tuple[int, Save]:
     """Draft an outline. Returns the number of its chapters and a function that stores them.
 
-    Raises UpstreamAIError if the model fails. The function raises QuotaExceeded if the outline is no longer free and no
-    AI edit is left for it.
+    Raises UpstreamAIError if the model fails. The returned function counts the outline (`count_outline`), and raises
+    QuotaExceeded if the outline is not free and no AI edit is left for it.
     """
     outline = await resources.writing.draft_outline(book, steps)
     plans = numbered(outline.chapters)

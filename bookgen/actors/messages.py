@@ -1,4 +1,7 @@
-"""The messages of a book's actor. Commands come from callers, events from its own tasks and from other processes."""
+"""The messages of a book's actor. Commands come from callers, events from its own tasks and from other processes.
+
+A run is the writing of a book. Its row in the database says what has been decided about it.
+"""
 
 from __future__ import annotations
 
@@ -141,9 +144,10 @@ class RewriteChapter:
 
 @dataclass(frozen=True, slots=True)
 class RewritePassage:
-    """Reword the characters `start` to `end` of a chapter.
+    """Reword the characters `start` to `end` of a chapter. The new text is stored as a suggestion in a new report.
 
-    `words`: the length of the passage in words. `report`: the task id of the report that will propose the new text.
+    `words`: the length of the passage in words. `content_version`: the chapter's text that the offsets refer to.
+    `report`: the unique id (`task`) that the new report gets.
     """
 
     chapter_id: int

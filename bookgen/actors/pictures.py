@@ -40,9 +40,10 @@ class Pictures:
         self._resources = resources
 
     async def make(self, run: Run, steps: StoredSteps, book: Book, chapter: Chapter, scene: Scene) -> None:
-        """Make the picture of `chapter` unless it has one that this run need not replace.
+        """Make the picture of `chapter`, unless it already has one.
 
-        Raises UpstreamAIError if the image model fails, and CallsHalted after `steps.halt` is set.
+        If the run rewrites the chapter, a picture from before this run is replaced. Raises UpstreamAIError if the image
+        model fails, and CallsHalted after `steps.halt` is set.
         """
         pool, health = self._resources.pool, self._resources.health
         await steps.settle()
@@ -126,10 +127,11 @@ class Pictures:
     async def _keep(
         self, run: Run, steps: StoredSteps, key: str, painted: Painted, number: int | None, keep: Keep
     ) -> None:
-        """Store the picture and its cost under `key`, however long the database is unavailable.
+        """Store the picture and its cost, however long the database is unavailable.
 
-        `keep`: writes the rows that refer to the picture, in the same transaction. Raises TextDropped if memory runs
-        out, and CallsHalted if this process no longer has the run.
+        `key` identifies the picture in this run, so that a repeated call stores nothing. `number`: its chapter; None
+        for the character sheet. `keep`: writes the rows that refer to the picture, in the same transaction. Raises
+        TextDropped if memory runs out, and CallsHalted if this process no longer has the run.
         """
         step = Step(key, {"text": ""}, steps.asked(STAGE, number, painted.paid))
 

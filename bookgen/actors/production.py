@@ -106,9 +106,10 @@ class Production:
         return PhaseResult(save, remark=_outcome(len(edited.unanswered)))
 
     async def _has_report(self, run: Run, kind: ReportKind) -> bool:
-        """Whether the run already has a report of this kind.
+        """Whether the run already has a report of this kind, so that the phase need not make another one.
 
-        It has one if the author has added a chapter after the report, so that the phase is reached again.
+        This happens if a chapter without text appeared after the report, such as one that the author added. The run
+        then writes that chapter and goes through the later phases again.
         """
         pool, through_outages = self._resources.pool, self._resources.health.through_outages
         return await through_outages(lambda: reports.of_run(pool, run.id, kind)) is not None

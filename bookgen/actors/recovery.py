@@ -1,8 +1,10 @@
 """Restart what has stopped unintentionally: the runs of dead processes, and the actors of books that crash.
 
-A sweep compares this process's work with the runs in the database. The first sweep, when a process starts, takes over
-the runs of dead processes. Later sweeps do so too, and find runs whose notification was lost. A crashed actor starts
-again after a back-off. The run of a book that keeps crashing is given up.
+A run is the writing of a book; the process that writes it owns it. A sweep compares this process's work with the runs
+in the database. The first sweep, when a process starts, takes over the runs of dead processes. Later sweeps do so too,
+and find runs whose notification was lost.
+
+A crashed actor starts again after a back-off. The run of a book that keeps crashing is given up.
 """
 
 from __future__ import annotations
@@ -223,7 +225,7 @@ class Recovery:
         self._waiting = waiting
 
     def _tell_of_refusals(self) -> None:
-        """Update the metric of models whose providers refuse this server."""
+        """Update the metric that shows which models' providers refuse this server's key or credit."""
         refusing = set(self._resources.model.refusals)
         for model in refusing | self._refusing | {self._resources.model.name}:
             metrics.MODEL_REFUSES.labels(model).set(model in refusing)
@@ -264,7 +266,10 @@ class Recovery:
         await self._report(run, Advance())
 
     def _backs_off(self, run: Run) -> bool:
-        """Whether a run at risk (`is_at_risk`) must still wait, because its process has died recently."""
+        """Whether a run at risk (one more death of its process ends it) must still wait before it is continued.
+
+        Sets the time at which it may continue if none is set yet.
+        """
         if run.id not in self._retry_at:
             self._retry_at[run.id] = now() + random.uniform(*BACK_OFF)
             log.warning(
@@ -299,7 +304,7 @@ class Recovery:
 
 
 def is_at_risk(run: Run) -> bool:
-    """Whether one more death of its process ends the run."""
+    """Whether the run fails if the process that writes it dies once more."""
     return run.crash_count == MAX_CRASHES - 1
 
 

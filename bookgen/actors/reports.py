@@ -78,10 +78,10 @@ class BookReading:
 
     @classmethod
     async def begin(cls, resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> BookReading:
-        """Survey the written chapters, to read them in order.
+        """Prepare a book for proofreading: check all its chapters by rules and spelling, and load earlier findings.
 
-        Raises NotFound if the book is gone, ProofreadingFailed if the survey fails or exceeds its limits, and
-        CallsHalted after `steps.halt` is set.
+        Afterwards `chapter` reads each of `chapter_ids`, the chapters with text. Raises NotFound if the book is gone,
+        ProofreadingFailed if the survey fails or exceeds its limits, and CallsHalted after `steps.halt` is set.
         """
         await note_rest(resources, account_id, book_id, steps)
         through_outages, pool = resources.health.through_outages, resources.pool
@@ -258,9 +258,9 @@ class Reports:
         return await self._resources.health.through_outages(attempt)
 
     async def _complete(self, report: ClaimedReport, owner: UUID) -> None:
-        """Complete the report and, in the same transaction, spend one check of the allowance.
+        """Complete the report and, in the same transaction, spend one check of the account's allowance.
 
-        A review by a process that has no model for it is free.
+        An editor's reading is free if this process has no language model, since nothing was read.
         """
         free = report.kind is ReportKind.REVIEW and not self._resources.can_read
 
@@ -277,7 +277,8 @@ class Reports:
     ) -> None:
         """End the report in error and keep its suggestions. Without `error`, the cause was a bug.
 
-        `paid`: whether model calls were paid. Then the report counts as a check, except for a few free failures.
+        `paid`: whether model calls were paid for. If so, the report uses up a check of the allowance, except for a bug
+        and for the first few failures of a billing period.
         """
         failure = {
             "code": code_of(error) if error else "SERVER_ERROR",

@@ -59,9 +59,10 @@ class Writing:
 
 
 class PaintsSpreads(Protocol):
-    """Paints the pictures of children's books: a character sheet of the hero, and one for each chapter (a spread).
+    """Paints the pictures of children's books. `sheet` makes the hero's picture, which all other pictures follow.
 
-    Raises UpstreamAIError with the paid calls for any failure, and CallsHalted after `halt`.
+    `spread` makes the picture of a chapter, which fills two facing pages. Both raise CallsHalted after `halt` is set,
+    and UpstreamAIError for any failure; the error's `spent` are the calls that cost money.
     """
 
     @property
@@ -185,7 +186,10 @@ class Resources:
 
     @property
     def any_writer(self) -> bool:
-        """Whether this process may continue what another model has started. The sample model may not."""
+        """Whether this process may continue runs that another model has begun.
+
+        It may if the operator named its model. The sample model never may.
+        """
         return self.names_model and self.model.name != SAMPLE_WRITER
 
     @property

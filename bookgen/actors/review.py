@@ -99,9 +99,10 @@ class EditedBook:
         await revisions.add(connection, *told, written_at=chapter.written_at)
 
     async def _save_text(self, connection: asyncpg.Connection, revised: RevisedText) -> None:
-        """Save one text. Its growth is bounded (`review.room`), so the account's storage is not checked.
+        """Save one text, its findings, and the chapter's digest. The account's storage is not checked.
 
-        The chapter's digest stays valid for the new text, since edits change only a few words.
+        Storage needs no check because edits may add only little text (`review.room`). The digest (the summary for later
+        chapters) stays valid, since edits change only a few words.
         """
         chapter, account_id = revised.chapter, self.material.book.account_id
         changes = {"content": revised.content}

@@ -98,7 +98,11 @@ class CachedStatus:
 
 
 class CallsInFlight(Protocol):
-    """What this process is writing, as far as a status shows it."""
+    """What a status needs to know about the run's work in this process.
+
+    `words_in_flight`: the words of the unfinished chapter so far. `wait`: the outage that the model call has been
+    waiting for, if it has waited long. `awaits_picture`: whether the work waits for the image model.
+    """
 
     def words_in_flight(self, run: Run) -> int: ...
 
@@ -108,7 +112,7 @@ class CallsInFlight(Protocol):
 
 
 class Statuses:
-    """Caches encoded statuses of runs until they change, if no other process can change the run (`_is_ours`).
+    """Caches the statuses of runs, encoded as JSON, while no other process can change the run (`_is_ours`).
 
     Three events drop a cached status: the run advances (`changed`), the owner changes anything through this process
     (`account_changed`), or another process appears, which may change any run.
@@ -141,12 +145,12 @@ class Statuses:
                 self._drop(account_id, book_id, kept)
 
     def kept(self, account_id: int, book_id: int) -> bytes | None:
-        """The cached JSON; None if there is none that surely matches the database."""
+        """The cached JSON; None if there is none, or if another process may have changed the run since."""
         kept = self._kept.get(account_id, {}).get(book_id)
         return self._encoded(kept, kept.report) if kept and kept.report and self._is_ours(kept.report.run) else None
 
     def _encoded(self, kept: CachedStatus, report: RunProgress) -> bytes:
-        """The JSON of a cached status, encoded again if there are more words or an outage has begun or ended."""
+        """The JSON of a cached status. It is encoded again if the number of words or the outage has changed."""
         words, outage = self._chapters.words_in_flight(report.run), self._outage(report.run)
         if not kept.body or words != kept.words or outage != kept.outage:
             kept.words, kept.outage, kept.body = words, outage, encode(report, words, outage, self._resources.model)
@@ -229,6 +233,9 @@ class Statuses:
                 del self._kept[account_id]
 
     def _is_ours(self, run: Run) -> bool:
-        """Whether no other process can change the run: none lives, and this one writes the run or the run has ended."""
+        """Whether no other process can change the run.
+
+        This is so if no other process is alive and the run has either ended or is being written by this process.
+        """
         mine = run.owner == self._resources.boot_id and run.status is RunStatus.RUNNING
         return (mine or not run.status.active) and not self._resources.other_processes

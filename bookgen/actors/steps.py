@@ -1,4 +1,7 @@
-"""Model calls that are paid for once: each reply is stored under the hash of what was asked."""
+"""Model calls that are paid for once: each reply is stored under the hash of its request.
+
+If work is repeated, such as a chapter after a crash, it gets the stored replies instead of making the calls again.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,8 @@ class StepScope:
     """The book, account and run that steps (model calls with stored replies) belong to.
 
     Replies are found by `salt` and request, so a second attempt with a new `salt` gets new replies. `epoch` is the
-    epoch under which this process holds the run; None for other work, such as a report, which has its own claim.
+    run's epoch, a number that grows with each process that takes the run. It is None for work outside a run, such as a
+    report.
     """
 
     account_id: int
@@ -55,17 +59,20 @@ class StepScope:
 class StoredSteps:
     """Makes model calls and stores their replies. Implements `writing.steps.Steps`.
 
-    A reply is stored before the next call is made. The last reply is `unstored`: whoever stores the finished text
-    stores it too, in the same commit.
+    A reply is stored before the next call is made. `unstored` is the last reply, if it is not stored yet: whoever
+    stores the finished text stores it in the same commit.
 
-    After `halt`, stored replies are still returned, new calls and retries are refused, and the call in flight goes on.
-    `failed`: the error of the last model call; None if it succeeded, even if its reply made the writing fail.
+    `halt`: once it is set, new calls and retries are refused. The call in flight goes on, and stored replies are still
+    returned.
 
-    `due`: the loop time of the last reply, or the time limit of the call in flight. None before the first call and
-    while a call waits for the model.
+    `failed`: the error of the last model call. None if the call succeeded, even if writing then failed because of the
+    reply.
 
-    Without `replay`, `chapter` has no stored replies yet, so none are looked up. Requests about other chapters are
-    looked up all the same, such as the digest of a chapter that its author has changed.
+    `due`: the loop time from which a lack of progress counts: when the last call ended or, during a call, its time
+    limit. None before the first call, and while a call waits until it can be sent.
+
+    `replay`: whether `chapter` may have stored replies. If False, only requests about other chapters are looked up,
+    such as the digest (the summary for later chapters) of a chapter that its author has changed.
     """
 
     def __init__(self, resources: Resources, scope: StepScope, *, replay: bool, chapter: int | None = None) -> None:
@@ -89,7 +96,11 @@ class StoredSteps:
 
     @contextmanager
     def awaiting(self, *, picture: bool = False) -> Iterator[None]:
-        """A context for the wait for a reply or a picture, during which `due` follows the call's own time limit."""
+        """A context in which a call is made and awaited. When it ends, `due` is set to the current loop time.
+
+        Inside it `due` is None at first; a text call sets it to the call's time limit. `picture`: the call is to the
+        image model.
+        """
         self.due, self.awaits_picture = None, picture
         try:
             yield
@@ -186,7 +197,10 @@ class StoredSteps:
             raise
 
     def _lose(self, request: TextRequest) -> None:
-        """Count the words of a call cut off by a stop, so that repeated stops give no free words."""
+        """Count the words that a cancelled call asked for as words of its run, if the run was stopped.
+
+        Otherwise, an author could stop a run again and again before each reply and get free words.
+        """
         if (run_id := self.scope.run_id) is not None:
             pool, health, words, call_id = self._resources.pool, self._resources.health, words_of(request), uuid4()
             self._resources.ledger_writes.begin(health.through_outages(lambda: runs.lose(pool, run_id, words, call_id)))
@@ -194,13 +208,16 @@ class StoredSteps:
     def words_lost(self, draft_words: int) -> int:
         """How many words were requested in paid calls that brought no text.
 
-        `draft_words`: the words of the chapter's stored parts when this work on it began.
+        `draft_words`: how many words of the chapter were already stored when this work on it began.
         """
         gained = max(0, (self.draft_words or 0) - draft_words)
         return max(0, self.words_asked - gained) if self.paid else 0
 
     def charge(self, asked: Asked) -> asyncio.Future[None]:
-        """Record the cost of calls without a usable reply, even if nobody waits for them any more."""
+        """Record the cost of calls without a usable reply. The returned future is done when the cost is recorded.
+
+        The cost is recorded even if nobody awaits the future or its waiter is cancelled.
+        """
         return asyncio.shield(self._resources.ledger_writes.begin(self._charge(asked)))
 
     async def _charge(self, asked: Asked) -> None:
@@ -231,7 +248,10 @@ class StepsBeside(StoredSteps):
 
 
 def words_of(request: TextRequest) -> int:
-    """How many words a paid call counts for if it brings no text."""
+    """How many words a paid call counts as if it brings no text: those it asked for, or a minimum.
+
+    The minimum is MIN_WORDS_OF_A_CALL, which is also used for calls that write no chapter.
+    """
     return max(int(request.brief.get("words", 0)) if request.stage == "chapter" else 0, MIN_WORDS_OF_A_CALL)
 
 

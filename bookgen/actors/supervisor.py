@@ -1,4 +1,8 @@
-"""The supervisor of one process: it starts its actors, finds them for callers, and drains them at the end."""
+"""The supervisor of one process: it starts its actors, finds them for callers, and drains them at the end.
+
+A run is the writing of a book, and a job is other model work on a book. To drain is to let the model calls in flight
+finish without starting others.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One decision, one transaction: everything that `decide` says is written, or nothing."""
+"""Changes of a run (the writing of a book), each in one transaction: everything that `decide` says, or nothing."""
 
 from __future__ import annotations
 
@@ -126,9 +126,10 @@ class Transactions:
             await material.delete_book(connection, account_id, book_id)
 
     async def count_job(self, connection: asyncpg.Connection, account_id: int, book_id: int, job: str | None) -> None:
-        """Count a paid job that failed, or whose book is deleted, as if it had succeeded.
+        """Count a job that has used paid calls against the account's allowance, as if it had succeeded.
 
-        Raises QuotaExceeded if other work has used up the allowance meanwhile.
+        For jobs that failed or whose book is deleted. `job`: "outline" or "chapter"; other values count nothing. Raises
+        QuotaExceeded if other work has used up the allowance meanwhile.
         """
         if job == "outline":
             await count_outline(self._resources, connection, account_id, book_id)
@@ -204,19 +205,21 @@ class Transactions:
             await self._set_book_status(connection, state, run, source)
 
     async def _count_failed(self, connection: asyncpg.Connection, run: Run, words: int) -> None:
-        """Count the words of failed calls, except for a few free failures.
+        """Count the words that failed calls asked for as words of the run. The first few failures of a period are free.
 
-        Otherwise, a book that a model always refuses would cost its author nothing.
+        If failures were always free, a book that a model always refuses would cost its author nothing.
         """
         quota = self._resources.quota
         if quota.billing and not await failed_jobs.count_free(connection, quota, run.account_id):
             await runs.lose_failed(connection, run.id, words)
 
     async def _keeps_hold(self, connection: asyncpg.Connection, state: BookState, run: Run) -> bool:
-        """Whether the hold of a run that ends stays with its book: if model calls were paid, or probably were.
+        """Whether the hold of an ended run (the allowance or credit set aside for it) stays with the book.
 
-        A call that a stop has cut off is not in the ledger yet, so it counts as paid, except for a few free ones.
-        Otherwise, an author could stop any number of drafts during their first call and pay nothing.
+        It stays if runs of the book have written chapters or made paid calls since the book was last completed. It also
+        stays if the run was stopped during a call, since that call's cost may not be recorded yet; the first few such
+        stops of a billing period are free. Otherwise, an author could stop any number of drafts during their first call
+        and pay nothing.
         """
         if state.wrote or run.status is not RunStatus.STOPPED or state.run is None or not state.run.call_started_at:
             return state.wrote
@@ -229,7 +232,8 @@ class Transactions:
         """Set aside the allowance or credit that pays for the run, and return which of them it is.
 
         Raises PlanUpgradeRequired if the plan does not include the run, and QuotaExceeded if too little is left for it.
-        `refuses`: the book is finished, so raise Conflict, but only after the check for the add-on, which comes first.
+        `refuses`: the book is finished, so a production of it is refused with Conflict. The check for the add-on comes
+        first.
         """
         quota, images = self._resources.quota, 0
         standing = await quota.standing(connection, run.account_id)
@@ -283,10 +287,11 @@ class Transactions:
         return await runs.promote(connection, account_id, resources.boot_id, resources.call_seconds)
 
     def _owned(self, state: BookState, run: Run) -> Run:
-        """Make this process the owner of a run that starts, unless another process is just finishing the run's call.
+        """The run, with this process as its owner if the run now starts or continues.
 
-        A process that takes no runs leaves the run to one that does. Runs of a restored database await the operator.
-        Raises Unavailable while this process has no lease, since the others would take the run at once.
+        The owner stays if its call for this run is still in flight, in this process or in another living one. There is
+        no owner if this process takes no runs, or if the database is a restored copy whose runs wait for the operator.
+        Raises Unavailable while this process has no lease, since the other processes would take the run at once.
         """
         before = state.run
         if run.status is not RunStatus.RUNNING or (before and before.status is RunStatus.RUNNING):

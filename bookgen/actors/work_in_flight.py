@@ -1,6 +1,7 @@
-"""Work on a run that takes minutes: a chapter, or a phase of a production. Each is a task of its own.
+"""Work that takes minutes: a chapter of a run (the writing of a book), or another phase of a production.
 
-This module defines how the work is halted, its result, and the names of its failures.
+A production is a run that makes a whole book. Each piece of work is a task of its own. This module defines how it is
+halted, its result, and the names of its failures.
 """
 
 from __future__ import annotations
@@ -63,10 +64,11 @@ def code_of(error: BookgenError) -> str:
 
 @dataclass(slots=True, eq=False)
 class WorkInFlight(Generic[R]):
-    """The work on a run. Its result is accepted only under the epoch and call number of `run`, its announced row.
+    """The work on a run. `run` is the run's row when the work was announced.
 
-    `placed`: the work has one of the places for concurrent work. `words`: the words written so far. `stalled`: the
-    work was given up because it made no progress.
+    The result is accepted only if the row still has the same epoch (it grows with each process that takes the run) and
+    call number. `placed`: the work has one of the places for concurrent work. `words`: the words written so far.
+    `stalled`: the work was given up because it made no progress.
     """
 
     run: Run
@@ -155,7 +157,7 @@ class ChapterWork(WorkInFlight[Written]):
         self.material = None
 
     def place(self, material: Material) -> Chapter:
-        """Mark the work as `placed` and return the chapter to write.
+        """Note that the work has one of the places for concurrent work, and return the chapter to write.
 
         Raises CallsHalted if there is nothing to write, since the author has deleted the chapter or written it.
         """
@@ -217,9 +219,11 @@ FORESEEN = (*SPENT, PhaseFailed, InvalidInput, Conflict)
 class PhaseResult:
     """The result of a phase. `save` writes it in the transaction that ends the phase; None: nothing to write.
 
-    `chapters`: the number of chapters of a drafted outline. `remark`: a sentence for the owner, such as which step
-    was skipped, or how many findings the editor's reading had; empty if there is nothing to say.
-    `remark_without`: the remark if `save` finds the allowance spent, so that nothing is saved; if empty, the run fails.
+    `chapters`: the number of chapters of a drafted outline. `remark`: a sentence for the owner, such as which step was
+    skipped, or how many findings the editor's reading had; empty if there is nothing to say.
+
+    `remark_without`: the remark if `save` raises QuotaExceeded. Then the phase ends without a result. If it is empty,
+    the run fails instead.
     """
 
     save: Save | None = None

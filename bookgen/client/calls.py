@@ -133,7 +133,7 @@ class Calls:
         return await self._json("GET", f"/books/{book_id}/facts/")  # type: ignore[return-value]
 
     async def change_fact(self, book_id: int, fact_id: int, **fields: Any) -> JSON:
-        """Correct a fact (`value`) or set its `status` to "settled", "intended" or "wrong", with a `reason`."""
+        """Correct a fact's `value`, or set its `status`: "settled", "wrong" or "intended" (contradicted on purpose)."""
         return await self._json("PATCH", f"/books/{book_id}/facts/{fact_id}/", fields)
 
     async def regenerate_chapter(self, chapter_id: int, instructions: str = "") -> JSON:

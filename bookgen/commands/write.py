@@ -109,6 +109,7 @@ class Journey:
         self._display = display
         self._server = server
         self._book: BookHandle | None = None
+        self._wants_cover: bool = options.cover
 
     async def go(self) -> int:
         if await self._server.sign_in(self._client):
@@ -175,7 +176,7 @@ class Journey:
         """
         every = self._server.poll_seconds
         try:
-            await book.produce(show, cover=self._options.cover, every=every)
+            await book.produce(show, cover=self._wants_cover, every=every)
         except PlanUpgradeRequired as error:
             if "addon" not in error.details:
                 raise
@@ -186,6 +187,7 @@ class Journey:
             if error.details.get("stage") != COVER_STAGE:
                 raise
             self._display.say(f"The cover could not be created: {in_words(error, OPTIONS)}")
+            self._wants_cover = False
             return
         else:
             await self._report(book)
@@ -230,7 +232,7 @@ class Journey:
         return path
 
     async def _export(self, book: BookHandle) -> int:
-        cover = await self._cover(book) if self._options.cover else None
+        cover = await self._cover(book) if self._wants_cover else None
         try:
             files = await book.save(self._options.out, self._options.format)
         except OSError as error:

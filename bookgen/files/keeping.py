@@ -149,10 +149,10 @@ class Files:
         await self._noting_losses(file.place, self._places.at(file.place).delete(file.name))
 
     async def try_out(self, address: str | None, samples: Callable[[], Awaitable[Sequence[StoredFile]]]) -> None:
-        """Raise FilesUnavailable if the place at `address` cannot store files or its newest file is missing.
+        """Check that the place at `address` can store files and still has its newest file.
 
-        If the database knows of no file there, a missing folder is created. `samples` finds the newest file of each
-        place.
+        Raises FilesUnavailable if not. If no file is stored there according to the database, a missing folder is
+        created. `samples` returns the newest file of each place. None as `address` (the database) needs no check.
         """
         if address is None:
             return

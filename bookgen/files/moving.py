@@ -88,7 +88,10 @@ class Mover:
             raise errors[0]
 
     async def _one(self, each: Movable) -> bool | None:
-        """True: the file was moved. False: it is missing or damaged. None: someone else has deleted or moved it."""
+        """Move one file. Returns True if it was moved, and False if it is missing or damaged.
+
+        Returns None if someone else has deleted or moved it in the meantime.
+        """
         body = await self._read(each)
         if body is None:
             return await self._unreadable(each)

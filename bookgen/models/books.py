@@ -48,7 +48,7 @@ class FundingSource(StrEnum):
 
 
 class RevisionOrigin(StrEnum):
-    """Why a text is in a chapter's history: in most cases, what replaced it."""
+    """Why a text was put into a chapter's history. In most cases this is the change that replaced it."""
 
     EDITOR = "editor"
     MODEL = "model"
@@ -149,7 +149,10 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """A cover variant, with its size in pixels and its media keys. `design` allows drawing it in any other size."""
+    """A cover variant, with its size in pixels. `design` allows drawing it in any other size.
+
+    `image_key` and `thumbnail_key` are the media keys of its pictures: the server sends them at `/media/KEY`.
+    """
 
     id: int
     book_id: int

@@ -133,9 +133,10 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What rewriting a chapter or passage costs: AI edits.
+    """What rewriting a chapter or passage costs: a number of AI edits.
 
-    `unpaid_words`: the words to rewrite if the book was not paid for, which are limited per period; otherwise 0.
+    `unpaid_words`: the number of words to rewrite, if the book is not paid for (their sum per billing period is
+    limited); otherwise 0.
     """
 
     edits: int

@@ -62,17 +62,18 @@ class RevisionMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: the writing of a book. `epoch` grows with each owner and `call_no` with each call.
+    """One run: the writing of a book.
 
-    Results from a former owner or an outdated call are refused.
-
+    `owner`: the process that writes the run; None if no process does.
+    `epoch` grows with each owner, and `call_no` with each chapter or phase that is begun. Results of older ones are
+    refused.
     `done` of `total` chapters are finished; the run itself wrote `written` of them.
     `call_started_at` is set while a chapter is being written or another phase works, even if the run was paused since.
     `makes_cover`: whether a production makes a cover for a book that has none.
     `remark`: a sentence for the owner of a production (a run that makes the whole book), such as which step it skipped.
-    `draft_words`: the words of the stored parts of `current_chapter` while it is unfinished.
+    `draft_words`: how many words of the unfinished `current_chapter` are stored.
     `writer`: the model that writes the run; None before its first call.
-    `salt`: the salt (`StepScope`) of an earlier run whose stored parts this run uses; None if it uses none.
+    `salt`: the salt (`StepScope`) of an earlier run whose stored replies this run uses; None if it uses none.
     """
 
     id: UUID

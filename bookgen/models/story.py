@@ -59,7 +59,7 @@ class Fact:
     """What a chapter says about the story. `quote`: the passage that says so. `value`: the current value.
 
     If the author has corrected the value, `noted` is the value that the model had noted; otherwise it is empty.
-    `reason`: why the author set the `status`.
+    `status`: what the author has decided, for example that a contradiction to the fact is intended. `reason`: why.
     """
 
     chapter_number: int
@@ -82,12 +82,16 @@ class Fact:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the author has corrected the value or calls the fact intended."""
+        """Whether the author has corrected the value, or has said that contradictions to the fact are intended."""
         return self.status is FactStatus.INTENDED or (bool(self.noted) and self.status is FactStatus.SETTLED)
 
     @property
     def is_told(self) -> bool:
-        """Whether prompts of later chapters list the fact. Mere actions are left out; threads are listed separately."""
+        """Whether the prompts of later chapters list the fact.
+
+        They leave out facts that the author calls wrong, and facts that only say what somebody did (`FactEvent.ACTS`).
+        They list plot threads separately.
+        """
         apart = self.kind in (FactKind.THREAD_OPENED, FactKind.THREAD_CLOSED) or self.event is FactEvent.ACTS
         return self.status is not FactStatus.WRONG and not apart
 
@@ -96,9 +100,9 @@ class Fact:
 class Digest:
     """What later chapters must know about a finished chapter. `content_hash` is the hash of the text it summarises.
 
-    `facts` and threads are in the form for prompts, with the author's corrections. `settled` are the facts that the
-    author has corrected or calls intended. `noted` are the facts of a digest that was just made; None for a digest that
-    was read from the database.
+    `facts`, `threads_opened` and `threads_closed` are worded as prompts list them, with the author's corrections.
+    `settled` are the facts that the author has corrected or whose contradictions are intended. `noted` are the facts of
+    a digest that was just made; None for a digest that was read from the database.
     """
 
     chapter_number: int

@@ -70,7 +70,10 @@ def is_verse(book: Book) -> bool:
 
 
 def is_collection(book: Book) -> bool:
-    """Whether the book is planned and written in poems, each with its lines. Poems for children are not."""
+    """Whether the book is a collection of poems, which is planned and written poem by poem.
+
+    Poems for children do not count: they are written as a children's book.
+    """
     return story_kind(book) == StoryKind.VERSE
 
 

@@ -115,10 +115,10 @@ class Artwork:
         run_id: UUID | None = None,
         halt: Halt | None = None,
     ) -> PictureOrder:
-        """An order for covers. `before`: the covers that the book has already.
+        """Prepare an order of covers for the PictureMaker. `before`: the covers that the book has already.
 
-        If bookgen draws the covers of a prose book that has text, the text model proposes a design first. Raises
-        CallsHalted if `halt` prevents that call.
+        If bookgen draws the covers of a prose book that has text, the text model proposes a design first. `run_id`: the
+        run that the covers are for. Raises CallsHalted if that model call is not made because `halt` is set.
         """
         material = Material(book, *await texts.chapters(self._database.http, book.id))
         order = PictureOrder(

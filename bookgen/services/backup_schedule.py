@@ -55,10 +55,11 @@ class BackupSchedule:
         may_begin: Callable[[], bool],
         shortage: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """`may_begin`: whether this process may start work: others see it as alive, and it is not shutting down.
+        """Back up the database at `direct_dsn` as in `plan`.
 
-        `shortage`: why the data folder's disk has no room for the copy of the database that verifies a backup; None: it
-        has room.
+        `may_begin` says whether this process may start work: it may if other processes see it as alive and it is not
+        shutting down. `shortage` says why the data folder's disk has no room for the copy of the database that verifies
+        a backup; None if it has room.
         """
         self._dsn = direct_dsn
         self._plan = plan

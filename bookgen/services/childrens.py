@@ -23,8 +23,8 @@ PAGES_OF_A_SPREAD = 2
 async def create_childrens(connection: Connection, quota: Quota, account_id: int, new: Mapping[str, Any]) -> Book:
     """Store a draft with empty spreads. POST …/generate-outline/ or the first run plans what they show.
 
-    Raises PlanUpgradeRequired without the add-on or without storage for the book, and BookQuotaExceeded if nothing
-    could pay for it.
+    Raises PlanUpgradeRequired without the add-on or without storage for the book, and BookQuotaExceeded if neither the
+    plan's allowance nor a credit covers the book.
     """
     age, spreads = AgeRange(new["age_range"]), new["page_count"] // PAGES_OF_A_SPREAD
     words = READINGS[age].words

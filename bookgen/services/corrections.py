@@ -63,9 +63,9 @@ class Corrections:
             await self.apply(account_id, report_id, lambda each: each.safe)
 
     async def place(self, account_id: int, chapter_id: int) -> None:
-        """Find the chapter's pending suggestions again in a text that has changed.
+        """Update the offsets of the chapter's pending suggestions after its text has changed.
 
-        If the chapter keeps changing, the suggestions keep their old offsets, and no error is raised: the caller only
+        If the chapter keeps changing, the suggestions keep their old offsets. No error is raised, since the caller only
         wants to read them.
         """
         with contextlib.suppress(Conflict):

@@ -40,9 +40,10 @@ class CoverDesigner:
         self._price, self._caps = price, caps
 
     async def idea(self, material: Material, run_id: UUID | None = None, halt: Halt | None = None) -> CoverIdea | None:
-        """The model's proposal for the book's covers; None if it makes none, so that genre and chance decide.
+        """The model's proposal for the book's covers; None if the call fails.
 
-        `run_id`: the run that the cover is for. Raises CallsHalted if `halt` prevents the call.
+        Without a proposal, the genre and chance decide what is drawn. `run_id`: the run that the cover is for. Raises
+        CallsHalted if the call is not made because `halt` is set.
         """
         db, book = self._database.http, material.book
         asked = await compute(cover_idea.fingerprint, material)
@@ -88,7 +89,7 @@ class CoverDesigner:
 
 
 class _PaidSteps(Steps):
-    """Answers the model calls of a proposal. No reply is stored, so each request is a new, paid call."""
+    """Makes the model calls of a proposal. No reply is stored, so each request is a new, paid call."""
 
     def __init__(self, designer: CoverDesigner, material: Material, run_id: UUID | None, halt: Halt | None) -> None:
         self._designer, self._material = designer, material

@@ -70,7 +70,8 @@ async def create_book(connection: Connection, quota: Quota, account_id: int, fie
     """Create a draft. Without a chapter count in `fields` it gets ten chapters, or one per 50 words if that is less.
 
     Raises InvalidInput if the book would have fewer words than chapters; BookQuotaExceeded or PlanUpgradeRequired if
-    nothing can pay for it; PlanUpgradeRequired also if there is no storage for it.
+    neither the plan's allowance nor a credit covers the book; PlanUpgradeRequired also if the account has no storage
+    for it.
     """
     words = fields["target_word_count"]
     chapter_count = fields.get("chapter_count") or max(1, min(DEFAULT_CHAPTERS, words // WORDS_A_CHAPTER))
@@ -104,9 +105,13 @@ async def change_book(
 
     `read`: the version that the caller has read; Conflict if the book has another one.
 
-    Raises NotFound; Conflict if the outline already decides the chapter count; PlanUpgradeRequired; InvalidInput for
-    fields that only children's books have, and for fewer words than chapters; GenerationInProgress for fields that an
-    active run depends on.
+    Raises:
+
+    - NotFound if the account has no such book.
+    - Conflict if the number of chapters would change although the book has an outline.
+    - PlanUpgradeRequired if neither the plan nor a credit covers the new length, or the account has no storage left.
+    - InvalidInput for fields that only children's books have, and for fewer words than chapters.
+    - GenerationInProgress if the theme or characters would change while a run is queued or running.
     """
     async with connection.transaction():
         found = must_exist(await books.find(connection, account_id, book_id))

@@ -1,4 +1,7 @@
-"""An author's decisions about the facts of a story: a corrected value, or the status `intended` or `wrong`."""
+"""An author's decisions about the facts of a story: a corrected value, or a status.
+
+The status `intended` means that contradictions to the fact are on purpose, and `wrong` that the fact is not true.
+"""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class PictureOrder:
     """The pictures of one request, and their costs that are not recorded yet. `run_id`: the run that requests them.
 
     Only for covers: `material` is the book with its chapters, and `idea` the design that was proposed for it.
-    `planned`: the families (kinds of layout) in that proposal that no cover of the book has yet.
+    `planned`: the families (styles of drawing) in that proposal that no cover of the book has yet.
     """
 
     account_id: int
@@ -126,9 +126,10 @@ class PictureMaker:
     async def covers(
         self, order: PictureOrder, copy: Copy, variants: Iterable[int], style: str, prompt: str
     ) -> list[MadeCover]:
-        """Make a cover for each number in `variants`. Returns those that succeeded. Raises a failure if none did.
+        """Make one cover for each number in `variants`; different numbers give different drawings.
 
-        `copy`: the words on the cover. `style` and `prompt`: the user's wishes.
+        Returns those that succeeded. Raises a failure if none did. `copy`: the words on the cover. `style` and
+        `prompt`: the user's wishes.
         """
         makers = [
             self._drawn_cover(order, copy, variant, order.planned[at : at + 1], f"{style} {prompt}")
@@ -221,7 +222,11 @@ class PictureMaker:
         return MadePicture(await self._marks.marked(finished.picture, source), source, finished.shows)
 
     async def _drawn(self, order: PictureOrder, job: CoverJob | PictureJob | ReceivedJob, *, paid: bool = False) -> Any:
-        """Run the job in a worker process. For a run, or if the picture is already `paid`, wait until one is free."""
+        """Run the job in a worker process and return its result.
+
+        If too many jobs are waiting, this raises RenderingFailed. For a run, or for a picture that is already `paid`
+        for, it tries again instead.
+        """
         if paid or order.run_id is not None:
             return await self._pool.run_patiently(order.account_id, job)
         async with self._pool.turn(order.account_id):

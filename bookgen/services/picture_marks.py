@@ -16,9 +16,11 @@ log = structlog.get_logger(__name__)
 
 
 class PictureMarks:
-    """`on`: whether pictures are marked (the operator's BOOKGEN_MARK_ORIGIN). `credentials`: what signs them, if any.
+    """Marks pictures with their origin, and signs them.
 
-    The service signs, not the worker that drew or read the picture: workers read what strangers wrote, and get no key.
+    `on`: whether pictures are marked at all (the operator's setting BOOKGEN_MARK_ORIGIN). `credentials`: signs the
+    pictures; None: they are not signed. Pictures are signed in the service's own process. The worker processes do not
+    get the key, since they read untrusted files.
     """
 
     def __init__(self, *, on: bool = True, credentials: CredentialSigner | None = None) -> None:

@@ -108,7 +108,11 @@ def _was_as_written(revision: FormerText, before: Sequence[FormerText]) -> bool:
 
 
 def _counted(paragraphs: Sequence[Sequence[str]], by_model: Iterable[str], samples: Iterable[str]) -> Weights:
-    """Count the words by who wrote them, not rounded. `paragraphs`: the words of each; `by_model`, `samples`: texts."""
+    """Count the words of a chapter by who wrote them, not rounded.
+
+    `paragraphs`: the chapter's paragraphs, each as a list of words. `by_model`: texts that a model wrote for the
+    chapter. `samples`: sample texts written for it.
+    """
     words = [word for paragraph in paragraphs for word in paragraph]
     weights = [weight(word) for word in words]
     run = min(RUN, max(1, len(words)))
@@ -135,7 +139,7 @@ def _runs(texts: Iterable[str], run: int) -> Runs:
 
 
 def _covered(words: Sequence[str], runs: Runs, run: int) -> list[bool]:
-    """For each word, whether it is part of one of the `runs`, sequences of `run` consecutive words."""
+    """For each of `words`, whether it is part of a sequence of `run` consecutive words that is in `runs`."""
     covered = [False] * len(words)
     for at in range(len(words) - run + 1):
         if tuple(words[at : at + run]) in runs:

@@ -76,8 +76,8 @@ class _Shared:
 class Publisher:
     """Makes the files of books.
 
-    `_hopeless`: the files that took too long, by book and kind; the values are the time of the book's last change, and
-    that of the attempt (monotonic).
+    `_hopeless` remembers the files that took too long to make, by book id and kind. It stores when the book was last
+    changed, and the monotonic time of the attempt.
     """
 
     def __init__(
@@ -174,7 +174,8 @@ class Publisher:
     async def _made(self, kind: str, book: Book, settings: Chosen, plan: Plan, *, first: int = 0) -> _MadeFile:
         """The file from the cache, or made now; concurrent requests for the same file share the work.
 
-        It waits for the account's turn before loading the book, so waiting requests do not hold its many megabytes.
+        An account makes only a few files at a time. The book is loaded only when it is the account's turn, so that
+        waiting requests do not hold its texts and pictures in memory.
         """
         settings = settings or ExportSettings.of_book(book.export_settings)
         async with self._pool.turn(book.account_id):

@@ -44,7 +44,7 @@ async def render_job(
 
 
 async def _source(db: DB, book: Book, written: Sequence[Chapter], settings: ExportSettings) -> SourceType | None:
-    """The origin of the file's words and pictures, for its metadata; None as in `source_of`."""
+    """The origin of the file's words and pictures, for its metadata; None if no model or sample text is involved."""
     words = await words_of(db, book.account_id, book.id, written)
     has_cover = settings.include_cover or settings.cover_wrap
     shown = [

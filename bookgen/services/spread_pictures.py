@@ -26,8 +26,8 @@ UNUSABLE = "The image provider did not return a usable picture."
 class Painter:
     """Paints with the image model `images`; if it is None, bookgen draws the pictures.
 
-    Every failure is an UpstreamAIError; its `spent` are the calls that cost money. After a cancellation,
-    `spent_before(error)` returns them.
+    Every failure is an UpstreamAIError whose `spent` lists the calls that cost money. If a call is cancelled,
+    `spent_before(error)` gets them from the CancelledError.
     """
 
     def __init__(self, images: ImageModel | None, pool: RenderPool, marks: PictureMarks) -> None:
@@ -55,7 +55,10 @@ class Painter:
         *,
         patience: float | None = None,
     ) -> Painted:
-        """Make a spread's picture. `sheet` is the character sheet to follow. `patience`: as in TextRequest."""
+        """Make a spread's picture, which follows the character sheet in the image file `sheet`, if there is one.
+
+        `patience`: how many seconds to wait for a busy or absent provider; None: until its outage ends.
+        """
         told = f"{scene.picture}\n{chapter.title}\n{chapter.summary}\n{book.theme}"
         job = SceneJob(_seed(book), pictures.cast(book), told, chapter.chapter_number)
         request = ImageRequest(
@@ -88,7 +91,11 @@ class Painter:
     async def _worked(
         self, job: SceneJob | SheetJob | ReceivedJob, request: ImageRequest, paid: Sequence[Spent]
     ) -> FinishedPicture:
-        """Run the job in a worker process, waiting for a free one. `paid`: what the picture has cost, for an error."""
+        """Run the job in a worker process, waiting for a free one.
+
+        Raises UpstreamAIError if it takes too long. `paid`: the paid calls for this picture, which the error then
+        lists.
+        """
         try:
             finished: FinishedPicture = await self._pool.run_patiently(request.account_id, job)
         except RenderTimeout as error:

@@ -47,7 +47,7 @@ class Facts:
 class Speaker:
     """Puts the facts into sentences of one language. `templates`: the language's section of answers.toml.
 
-    `named`: the words of the question. If they name plans, only those plans are described.
+    `named`: the words of the question. If some of them are names of plans, only those plans are described.
     """
 
     facts: Facts

@@ -22,7 +22,7 @@ class Ledger:
     """Records the cost of the assistant's calls. `price`: the cost of a model's usage, in millionths of the currency.
 
     `day_cap`: what the whole server may spend a day, in millionths; None if unlimited. `begin` starts a database write
-    that is finished even if the caller no longer waits for its paid answer.
+    as a task, which is finished even if the caller has disconnected.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ _UKRAINIAN = re.compile("[іїєґ]", re.I)
 
 @cache
 def languages() -> Mapping[str, Mapping[str, Any]]:
-    """What the assistant says in each language."""
+    """The sections of answers.toml, by language code: the texts of answers, and the words that identify topics."""
     return tomllib.loads(_FILE.read_text(encoding="utf-8"))
 
 
