@@ -18,7 +18,7 @@ AUTOMATED_PRODUCTION, CHILDRENS_BOOK = "automated-production", "childrens-book"
 
 
 def uses_remaining(owned: OwnedAddon, now: datetime, renewal_grace: timedelta) -> int:
-    """The uses left. A monthly add-on has -1 (unlimited) while it is paid for, and 0 after that."""
+    """How many uses of the add-on are left. A monthly one has -1 (unlimited) while it is paid for, and then 0."""
     if owned.billing_type != MONTHLY:
         return left(owned.bought, owned.taken)
     return UNLIMITED if is_entitled(owned, now, renewal_grace) else 0

@@ -164,11 +164,11 @@ class Payments:
             return await open_for(await customers.instead_of(customer, account_id))
 
     async def _require_only_page(self, account_id: int, offer: Offer, checkout_id: int, session_id: str) -> None:
-        """Close the account's other open pages for this offer, because a customer could pay on both.
+        """Make sure that the account has only one open page for this offer, because a customer could pay on several.
 
-        Closes the page `session_id` of this request instead, and raises Conflict, if another page was opened later or
-        has been paid. If two pages are opened at the same time, at least one request finds the other's page, since each
-        records its own page before it looks for others.
+        Closes the other pages. If one of them was opened after this one, or has been paid, closes this page
+        (`session_id`) instead and raises Conflict. Of two pages that are opened at the same time, at least one finds
+        the other, because each is recorded before the others are looked up.
         """
         gateway = self._configured().gateway
         others = await payments.open_pages(self._db, account_id, offer.kind, offer.slug)
@@ -185,7 +185,7 @@ class Payments:
                 )
 
     async def _was_paid(self, session_id: str) -> bool:
-        """Whether a page that could not be closed was paid. Asks the processor: its event may not have arrived yet."""
+        """Whether a page that could not be closed was paid. Asks the processor, since its event may be late."""
         await self._configured().refresh_session(session_id)
         return bool((await payments.session_facts(self._db, session_id))["status"] == "paid")
 
@@ -224,7 +224,7 @@ class Payments:
             return []
 
     async def forget(self, account_id: int) -> None:
-        """End the account's subscriptions and delete its customer at the processor.
+        """Delete the account's customer at the processor, which ends its subscriptions there at once.
 
         Raises Unavailable if the processor is unreachable.
         """
@@ -270,7 +270,7 @@ class Payments:
 
 
 def _interval_of(present: Subscription | None) -> str:
-    """The interval for a request that names none: that of the current subscription, or monthly."""
+    """The interval (monthly or yearly) for a request that names none: that of the current subscription, or monthly."""
     return (present and is_live(present) and present.billing_interval) or "monthly"
 
 
@@ -282,7 +282,7 @@ def _is_on(present: Subscription, slug: str, interval: str | None) -> bool:
 
 
 def _already(sentence: str, owned: Subscription | OwnedAddon) -> str:
-    """The error message for buying what the account already has: `sentence`, and what to do in the portal."""
+    """The error message for buying a plan or an add-on that the account has: `sentence`, and what to do about it."""
     portal = "in the billing portal (POST /auth/subscriptions/portal/)"
     if owned.status is SubscriptionStatus.PAST_DUE:
         return f"{sentence}, and its last payment failed. Pay it {portal}."

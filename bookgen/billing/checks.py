@@ -1,4 +1,7 @@
-"""Limits the text that a proofreading check reads, so that one check never costs more than the account's plan."""
+"""Limits how much text a proofreading check reads, so that the cost of one check has a limit too.
+
+A book may be longer than its target, so a check reads up to three times the words of the longest book of the plan.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,10 @@ BYTES_OF_A_WORD = 10  # of a long word, with its space
 
 
 def most_bytes(plan: Plan, book: Book) -> int | None:
-    """How many bytes of the book's text a check reads; None: all.
+    """How many bytes of the book's text a check reads at most. None: no limit.
 
-    A book that a credit paid for may be longer than the plan allows. Then the book's own target sets the limit.
+    The limit depends on the plan's longest book, or on the book's own target if that is longer. A book that a credit
+    has paid for may be longer than the plan allows.
     """
     if plan.features.books_per_month == UNLIMITED:
         return None

@@ -47,7 +47,10 @@ class CostCaps:
         return self.book is None and self.account_day is None and self.day is None
 
     def for_strangers(self) -> CostCaps:
-        """The caps if anyone can register and billing is off: daily caps that are not set get defaults."""
+        """The same caps, with default daily caps where none are set, for a server on which anyone can register.
+
+        Without billing, nobody pays for the model calls there.
+        """
         return replace(self, account_day=self.account_day or STRANGERS_ACCOUNT_DAY, day=self.day or STRANGERS_DAY)
 
     def amount(self, cap: int | None) -> str:
@@ -85,9 +88,10 @@ class Purpose:
 
 @dataclass(frozen=True, slots=True)
 class CostBudget:
-    """Implements `providers.text.CallBudget` for the calls of one purpose.
+    """Checks model calls against the caps: reserves the highest cost of each call before it is made.
 
-    `through` runs a database operation and retries it through outages.
+    Implements `providers.text.CallBudget`. `purpose`: what the calls are for. `through`: runs a database operation, and
+    may retry it during an outage.
     """
 
     db: asyncpg.Pool

@@ -1,7 +1,7 @@
 """Credits: granted in lots (one per purchase or grant), spent on books, taken back when the purchase is refunded.
 
-Each function changes lot, balance and ledger together, in the caller's transaction and under
-`subscriptions.lock`.
+A run (the writing of a book) holds a credit until it ends. Each function changes lot, balance and ledger together, in
+the caller's transaction and under the lock `subscriptions.lock`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ async def grant(
 
 
 async def grant_purchase(connection: DB, account_id: int, purchase: PaidCredits) -> None:
-    """Grant the paid credits, unless an earlier call for this purchase did, and record how many are refunded by now.
+    """Grant the credits of a paid purchase, and store how many of them have been refunded by now.
 
-    If fewer are refunded than at the last call, because a refund failed or a dispute was won, the account gets the
-    difference back.
+    May be called again for the same purchase; its credits are granted once. If fewer are refunded than at the last
+    call, because a refund failed or a dispute was won, the account gets back those that were taken from it.
     """
     bought = purchase.credits
     said = "1 credit bought" if bought == 1 else f"{bought} credits bought"
@@ -55,7 +55,7 @@ async def spend(connection: DB, account_id: int, lot_id: int, book_id: int, run_
 
 
 async def settle(connection: DB, account_id: int, now: datetime) -> None:
-    """Remove the account's expired holds, then take back its refunded credits that no run holds any more."""
+    """Delete the account's expired holds, then take back its refunded credits, except those that runs hold."""
     await holds.remove_expired(connection, account_id, now)
     for lot in await credits.lots(connection, account_id, now):
         back = min(lot.refund_due - lot.taken_back, lot.remaining - lot.held)

@@ -18,7 +18,7 @@ class Customers:
         self._gateway = gateway
 
     async def of(self, account_id: int) -> str:
-        """The account's customer, created on first use."""
+        """The id of the account's customer at the processor, which is created on first use."""
         customer = await payments.customer_of(self._db, account_id)
         if customer is None:
             made = await self._gateway.create_customer(must_exist(await accounts.find(self._db, account_id)))
@@ -27,9 +27,9 @@ class Customers:
         return must_exist(customer)  # the account may have been deleted in the meantime
 
     async def instead_of(self, gone: str, account_id: int) -> str:
-        """Create a new customer for the account, whose customer `gone` the processor does not know any more.
+        """Replace the account's customer `gone`, which the processor no longer knows, by a new one. Returns its id.
 
-        It was deleted there, or belongs to test mode.
+        A customer may be unknown because it was deleted at the processor, or belongs to the processor's test mode.
         """
         made = await self._gateway.create_customer(
             must_exist(await accounts.find(self._db, account_id)), instead_of=gone

@@ -1,4 +1,8 @@
-"""AI edits: each may rewrite a limited number of words. In books that are not paid for, a further limit applies."""
+"""AI edits: rewriting a chapter or a passage. A plan allows a number of them per period.
+
+An edit may rewrite up to WORDS_OF_AN_EDIT words; a longer chapter costs several. In books that are not paid for, the
+number of words that edits rewrite in a period is limited too.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +28,11 @@ UNPAID = (
 async def reserve(
     connection: DB, quota: Quota, standing: Standing, book_id: int, words: int, in_flight: Rewrite
 ) -> Rewrite:
-    """What rewriting a chapter of `words` words costs. Raises QuotaExceeded if too little is left for it.
+    """Compute what rewriting `words` words of the book costs. Raises QuotaExceeded if the account has too little left.
 
-    This stores nothing: the caller stores the cost with its job, which reserves it, and `spend` counts it when the job
-    has succeeded. `in_flight`: the cost that the account's jobs in progress have reserved. The caller holds
-    `slots.lock`, so that two rewrites never both use what is left.
+    Nothing is stored here. The caller stores the cost with its job, which reserves it; when the job has succeeded,
+    `spend` counts it. `in_flight`: what other jobs of the account have reserved already. The caller holds `slots.lock`,
+    so that two rewrites never use the same rest.
     """
     edits = max(1, -(-words // WORDS_OF_AN_EDIT))
     await quota.require(connection, standing, Allowance.AI_EDITS, in_flight=in_flight.edits, amount=edits)
@@ -41,7 +45,7 @@ async def reserve(
 
 
 def covers(takes: Rewrite, words: int) -> bool:
-    """Whether the reserved cost `takes` is enough for a chapter of `words` words."""
+    """Whether the reserved cost `takes` is enough for rewriting `words` words."""
     return words <= takes.edits * WORDS_OF_AN_EDIT and (takes.unpaid_words == 0 or words <= takes.unpaid_words)
 
 

@@ -38,9 +38,9 @@ PAID = frozenset({"paid", "refunded"})
 
 
 class Outcome(NamedTuple):
-    """What applying an event did. `said`: a text stored with the event.
+    """The result of applying an event. `said`: a description, which is stored with the event.
 
-    `customer`: the customer whose subscriptions must be read next; None if there is nothing more to do.
+    `customer`: the id of a customer whose subscriptions must be read and applied too; None if there is none.
     """
 
     said: str
@@ -74,10 +74,11 @@ class Fulfilment:
         return lambda connection: self._apply_session(connection, session)
 
     async def read_customer(self, customer: str, *, keep: bool = False) -> Effect:
-        """Read the customer's subscriptions. Returns the function that applies them to our rows.
+        """Read the customer's subscriptions from the processor. Returns a function that applies them to our rows.
 
-        `keep`: also change them at the processor: undo a cancellation after a paid upgrade, and end schedules that plan
-        no change.
+        `keep`: also correct the subscriptions at the processor. If a customer who had canceled has paid for an upgrade,
+        the cancellation is undone. Schedules that plan no change are ended, because they prevent the customer from
+        canceling.
         """
         try:
             found = await self.gateway.subscriptions(customer)
@@ -89,9 +90,9 @@ class Fulfilment:
         return lambda connection: self._apply_subscriptions(connection, customer, subscribed)
 
     async def _kept(self, subscription: ProcessorSubscription, *, keep: bool) -> ProcessorSubscription:
-        """The subscription with its cancellation undone; with `keep`, undone at the processor too.
+        """The subscription with its cancellation undone. With `keep`, it is undone at the processor too.
 
-        If the processor refuses that, the subscription is returned unchanged.
+        If the processor refuses that, returns the subscription unchanged.
         """
         try:
             if keep:
@@ -107,7 +108,10 @@ class Fulfilment:
         return replace(subscription, cancel_at_period_end=False)
 
     async def _release_idle(self, subscription: ProcessorSubscription) -> None:
-        """End an idle schedule, if there is one: a subscription with a schedule cannot be canceled in the portal."""
+        """End the subscription's schedule if it plans no change and is not just being set up.
+
+        The customer cannot cancel a subscription in the billing portal while it has a schedule.
+        """
         schedule = subscription.schedule
         if schedule is None or not schedule.is_idle or schedule.created_at > self._clock() - PLANNING:
             return
@@ -184,11 +188,10 @@ class Fulfilment:
         return outcome
 
     async def _buyer(self, connection: DB, checkout: Checkout, session: CheckoutSession) -> int | None:
-        """The account that opened the page or, for a guest, the account for the buyer's address.
+        """The id of the account that gets the purchase: the one that opened the page or, for a guest, the buyer's.
 
-        None while that address is unverified, or if the session has no address.
-
-        A customer that the processor created for a guest is never attached to an existing account.
+        None if the guest's e-mail address is not verified yet, or is not known. The processor's customer of a guest is
+        bound to a new account only, never to an existing one.
         """
         if checkout.account_id is not None or not session.email:
             return checkout.account_id

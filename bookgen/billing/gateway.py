@@ -119,10 +119,10 @@ class Gateway:
         )
 
     async def schedule_change(self, subscription: ProcessorSubscription, offer: Offer) -> None:
-        """Change the subscription to another price when its paid period ends, replacing any planned change.
+        """Change the subscription to another price when its paid period ends. Replaces any planned change.
 
-        The first call creates the schedule, and the second sets its phases, which the processor does not accept in the
-        first. If the second call fails, the schedule plans nothing, and the next attempt uses it.
+        Two calls are needed: one creates the schedule, and one sets its phases. If the second call fails, the schedule
+        plans nothing, and the next attempt uses it.
         """
         price = await self.price(offer)
         schedule = subscription.schedule
@@ -135,19 +135,19 @@ class Gateway:
         await self._call("subscription_schedules.update", schedule.id, params)
 
     async def release(self, schedule_id: str) -> None:
-        """End the schedule. The subscription stays as it is, including a cancellation from the schedule."""
+        """End the schedule. The subscription continues, or is canceled later if the schedule would have done so."""
         await self._call("subscription_schedules.release", schedule_id, {"preserve_cancel_date": True})
 
     async def mark_to_keep(self, subscription: ProcessorSubscription, offer: Offer) -> None:
-        """Mark the subscription: when the change to `offer` is paid, `keep` undoes the cancellation.
+        """Mark a subscription whose cancellation is pending: once the change to `offer` is paid, `keep` undoes that.
 
-        Call this before the change. The call that makes the change cannot undo the cancellation or set the mark, and a
-        call after it may be lost.
+        Call this before the change. The call that makes the change can neither set the mark nor undo the cancellation,
+        and a call after it could be lost.
         """
         await self._call("subscriptions.update", subscription.id, {"metadata": {processor.KEEP_AS: offer.tag}})
 
     async def keep(self, subscription: ProcessorSubscription) -> None:
-        """Undo the cancellation and remove the mark of `mark_to_keep`, in one call.
+        """Undo the pending cancellation of a subscription, and remove the mark set by `mark_to_keep`, in one call.
 
         If the mark stayed, it would undo the customer's next cancellation too.
         """
@@ -171,9 +171,10 @@ class Gateway:
         return await self._with_reversals(processor.checkout_session(found))
 
     async def _with_reversals(self, session: CheckoutSession) -> CheckoutSession:
-        """The session with its refunds and disputes, read one by one.
+        """The session with the sum of its refunds, and whether its payment is disputed, as they are now.
 
-        The charge itself is not enough: it stays disputed after the dispute is won, and may count a failed refund.
+        Both are read from lists of refunds and disputes. The charge itself does not tell: it stays marked as disputed
+        after the dispute is won, and may include a failed refund.
         """
         about = {"payment_intent": session.payment_intent, "limit": 100}
         if session.disputed:

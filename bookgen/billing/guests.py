@@ -19,10 +19,10 @@ MAX_NAMES = 9  # usernames tried for one new account
 
 
 async def account_for(connection: Connection, email: str) -> tuple[int | None, bool]:
-    """The id of the buyer's account, and whether it is new; no id while the buyer's address is unverified.
+    """The id of the account for a buyer with this address, and whether the account was created just now.
 
-    `tell` mails a new account a sign-in link. Paying with someone's address gives no access to their account, and an
-    account that only claims the buyer's address does not get the purchase.
+    The id is None while another account claims the address without having verified it, or may still get it back after a
+    change of address. Paying gives the buyer no access to the account: `tell` mails the sign-in link to the address.
     """
     for username in islice(accounts.suggested_usernames(email), MAX_NAMES):
         known = await addresses.lock_holder(connection, email)

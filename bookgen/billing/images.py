@@ -20,7 +20,7 @@ MAX_HOLD_SECONDS = 1800.0  # an older hold was left by a process that died
 
 
 class HeldImages:
-    """A hold: images of the allowance that are reserved for one request."""
+    """A hold: images of the account's allowance that are reserved for one request."""
 
     def __init__(self, hold_id: UUID, account_id: int, period: Period) -> None:
         self._id, self._account_id, self._period = hold_id, account_id, period
@@ -34,8 +34,10 @@ class HeldImages:
 
     @asynccontextmanager
     async def storing(self, connection: asyncpg.Connection, images: int) -> AsyncIterator[None]:
-        """A transaction that stores the images. They count even if the book is gone or has no room for them,
-        because they were paid for.
+        """A context with a transaction, in which the caller stores the images and calls `consume`.
+
+        If the book is gone, or storing the images would exceed the plan's storage, they are counted anyway, because
+        they were paid for.
         """
         try:
             async with connection.transaction():
@@ -50,7 +52,10 @@ class HeldImages:
 
 
 async def require_images(connection: DB, quota: Quota, standing: Standing, book_id: int, images: int) -> None:
-    """Raise QuotaExceeded if a run of the book cannot make this many images. An active run already holds its images."""
+    """Raise QuotaExceeded if too few images are left for a run of the book that makes this many. Reserves nothing.
+
+    Images that an active run of this book still has to make are not counted as used.
+    """
     taken = await image_holds.held(connection, standing.account_id, standing.period.start, but_of=book_id)
     await quota.require(connection, standing, Allowance.AI_IMAGES, in_flight=taken, amount=images)
 

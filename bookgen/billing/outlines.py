@@ -21,15 +21,15 @@ async def is_free(db: DB, standing: Standing, made: int, *, in_flight: int = 0) 
 
 
 async def beyond_free(db: DB, standing: Standing, in_flight: int) -> int:
-    """How many of the outlines in progress will count as AI edits, because the period's free outlines are used up.
+    """How many of the outlines in progress will cost an AI edit, because too few free ones are left in the period.
 
-    `in_flight`: the outlines in progress of the account's books that have had fewer than FREE_OF_A_BOOK.
+    `in_flight`: how many outlines are in progress for books that have had fewer than FREE_OF_A_BOOK outlines.
     """
     return max(0, -await _left(db, standing, in_flight))
 
 
 async def _left(db: DB, standing: Standing, in_flight: int) -> int:
-    """How many of the period's free outlines are left after those in progress; negative if too few are left."""
+    """How many free outlines the period has left if all `in_flight` use one; negative if there are too few."""
     books = standing.plan.features.books_per_month
     if books == UNLIMITED:
         return FREE_OF_A_BOOK

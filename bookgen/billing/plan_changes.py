@@ -1,6 +1,7 @@
-"""Changes of a paid plan: upgrades at once, downgrades when the paid period ends.
+"""Changes of a paid plan: an upgrade takes effect at once, a downgrade when the paid period ends.
 
-An immediate downgrade would credit the full price of the larger plan while its runs continue.
+An immediate downgrade would credit the customer with the price of the larger plan, while the runs that it pays for
+continue. A schedule is the processor's object that plans a change of a subscription.
 """
 
 from __future__ import annotations
@@ -63,10 +64,10 @@ class PlanChanges:
         return True
 
     async def _change_now(self, account_id: int, customer: str, present: ProcessorSubscription, offer: Offer) -> None:
-        """Upgrade now.
+        """Upgrade the subscription at once. Raises Conflict if the payment was not completed.
 
-        A subscription with a schedule accepts neither a pending update nor a cancellation, so the schedule is ended
-        first.
+        A planned change is cancelled first, because a subscription with a schedule accepts no upgrade. If the processor
+        refuses the upgrade or cannot be reached, the change is planned again.
         """
         await self._release(present)
         try:
@@ -95,7 +96,7 @@ class PlanChanges:
             await self._gateway.release(present.schedule.id)
 
     async def _plan_again(self, customer: str, before: ProcessorSubscription) -> None:
-        """Schedule the change in `before` again, if there was one: it was cancelled for an upgrade that then failed."""
+        """Schedule the change planned in `before` again, if any. It was cancelled for an upgrade that then failed."""
         if before.next_plan is None:
             return
         slug, interval = before.next_plan
@@ -116,7 +117,7 @@ class PlanChanges:
         await self._fulfilment.refresh_customer(customer)
 
     async def _running(self, customer: str, processor_id: str | None) -> ProcessorSubscription:
-        """The subscription, read from the processor. Raises Conflict if it has ended, which we may not know yet."""
+        """The account's subscription, read from the processor. Raises Conflict if it has ended there."""
         try:
             subscribed = await self._gateway.subscriptions(customer)
         except UnknownCustomer:

@@ -33,12 +33,15 @@ def covers_words(plan: Plan, words: int) -> bool:
 
 
 def pays_for_any(plan: Plan, words: int) -> bool:
-    """Whether the plan pays for a book of this many words, whatever else has been used."""
+    """Whether the plan allows any number of books a month, and books of this many words."""
     return plan.features.books_per_month == UNLIMITED and covers_words(plan, words)
 
 
 def larger_plan(plan: Plan, offered: Iterable[Plan], words: int) -> Plan | None:
-    """The first offered plan with more books a month than `plan` and books of this many words; None: there is none."""
+    """The first of the `offered` plans that has more books a month than `plan` and allows books of this many words.
+
+    None if there is no such plan.
+    """
     books = plan.features.books_per_month
     return next(
         (

@@ -94,10 +94,11 @@ class CheckoutSession:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionSchedule:
-    """The schedule of a subscription. `phase_start`: the start of its current phase, in seconds since 1970.
+    """A schedule, by which the processor changes a subscription later.
 
-    `next_tag`: the tag of the offer that the subscription changes to when the current phase ends. `is_idle`: the
-    schedule plans no change, and only prevents the customer from canceling.
+    `phase_start`: when its current phase began, as Unix time. `next_tag`: the tag of the offer to which the
+    subscription changes after that phase; None if it does not change. `is_idle`: the schedule plans no change. It then
+    only prevents the customer from canceling.
     """
 
     id: str
@@ -109,10 +110,11 @@ class SubscriptionSchedule:
 
 @dataclass(frozen=True, slots=True)
 class ProcessorSubscription:
-    """A subscription. `tag`: kind, slug and interval of its offer in our catalogue.
+    """A subscription at the processor. `tag`: kind, slug and interval of what it is for, such as `plan:pro:monthly`.
 
-    `past_due_since`: when the unpaid time began, which may be long before we learn of it. `keep_as`: the tag of an
-    upgrade that undoes a pending cancellation once the upgrade is paid.
+    `past_due_since`: since when it has not been paid, which may be long before we hear of it; None if it is paid.
+    `keep_as`: if a customer who has canceled starts an upgrade, the tag of the upgrade. Once it is paid, the
+    cancellation has to be undone.
     """
 
     id: str
@@ -141,7 +143,7 @@ class ProcessorSubscription:
 
     @property
     def is_to_keep(self) -> bool:
-        """Whether the upgrade of `keep_as` was paid, and the subscription's cancellation is still to be undone."""
+        """Whether the upgrade named by `keep_as` has been paid, so that the cancellation has to be undone."""
         return self.keep_as == self.tag and self.status is not SubscriptionStatus.CANCELED
 
 
@@ -243,9 +245,10 @@ def schedule(found: Any) -> SubscriptionSchedule | None:
 
 
 def scheduled_change(subscription: ProcessorSubscription, start: int, price: str, offer: Offer) -> dict[str, Any]:
-    """The parameters of a schedule: the present price until the paid period ends, then `price`, and the schedule ends.
+    """The parameters for a schedule that changes the subscription to `price` at the end of the paid period.
 
-    `start`: the start of the current phase. Nothing is prorated, because the change comes together with a renewal.
+    `price`: the id of the price of `offer`. `start`: the start of the schedule's current phase, as Unix time. The
+    schedule ends after the change. Nothing is prorated, because the change takes effect together with a renewal.
     """
     present = {
         "items": [{"price": subscription.price_id, "quantity": 1}],
@@ -266,7 +269,7 @@ def scheduled_change(subscription: ProcessorSubscription, start: int, price: str
 
 
 def names_ours(found: Object) -> bool:
-    """Whether a subscription names something that we sell, even if the rest of it cannot be read."""
+    """Whether a subscription is for something that we sell. Works even if the rest of the object cannot be read."""
     items = (found.get("items") or {}).get("data") or []
     return any(((each.get("price") or {}).get("metadata") or {}).get("bookgen") for each in items)
 

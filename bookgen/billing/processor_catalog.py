@@ -16,7 +16,10 @@ RECURRING = {"monthly": "month", "yearly": "year"}
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One thing at one price. `billing` is monthly, yearly, per_use or once."""
+    """Something for sale at one price: a plan, an add-on or a package of credits.
+
+    `kind`: plan, addon or credits. `billing`: monthly, yearly, per_use or once.
+    """
 
     kind: str
     slug: str
@@ -36,9 +39,10 @@ class Offer:
 
     @property
     def tag(self) -> str:
-        """The tag that we write on the price at the processor.
+        """What identifies the offer on its prices at the processor, whatever the amount: kind, slug and billing.
 
-        When the amount changes, the offer gets a new price. Subscriptions keep the old one, which has the same tag.
+        If the amount changes, the offer gets a new price there. Subscriptions keep the old price, which has the same
+        tag.
         """
         return f"{self.kind}:{self.slug}:{self.billing}"
 

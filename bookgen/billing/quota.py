@@ -1,7 +1,7 @@
-"""Quotas: what is left this period, and which source pays for a book: the plan or a credit.
+"""Quotas: what is left of a plan's allowances this period, and what pays for a book: the plan or a credit.
 
-A hold reserves a book of the plan, or a credit, for a run. It is consumed when the run completes; otherwise it is
-released.
+A run is the writing of a book. When it starts, a hold reserves one book of the plan, or one credit, for it. The hold is
+consumed when the run completes. If the run ends earlier, the hold is released, or kept for the book's next run.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Quota:
 
     @property
     def plan_of_all(self) -> str | None:
-        """The plan that everyone is on when billing is off."""
+        """The slug of the plan that everyone is on when billing is off; None when it is on."""
         return None if self.billing else standard_plan(billing=False)
 
     async def plan(self, db: DB, account_id: int) -> Plan:
@@ -93,13 +93,17 @@ class Quota:
         )
 
     async def require_book(self, db: DB, account_id: int, target_word_count: int) -> None:
-        """Raise an error if nothing can pay for the book now. This reserves nothing; `hold_book` does."""
+        """Raise PlanUpgradeRequired or BookQuotaExceeded if nothing can pay for a book of this length now.
+
+        This reserves nothing; `hold_book` does.
+        """
         await self._require_source(db, await self._funds(db, account_id), target_word_count)
 
     async def require_words(self, db: DB, account_id: int, book_id: int, target_word_count: int) -> None:
-        """Raise PlanUpgradeRequired if neither the plan nor any credit covers a book of this length.
+        """Raise PlanUpgradeRequired if the account may not have a book with this many words as its target.
 
-        How much of the plan or the credits is left does not matter. During a run, the run's hold must cover the length.
+        If the book has a run with a hold, what the hold pays for is the limit. Otherwise the plan or a credit that is
+        left must allow the length; whether the plan has books left this month does not matter.
         """
         hold = await holds.find_by_book(db, book_id)
         if hold and hold.run_id:
@@ -118,7 +122,7 @@ class Quota:
     async def hold_book(
         self, connection: DB, standing: Standing, book_id: int, run_id: UUID, target_word_count: int
     ) -> FundingSource:
-        """Hold what pays for this run, in the transaction that accepts the run. Returns the source that pays.
+        """Reserve a book of the plan, or a credit, for the run, in the transaction that accepts the run. Returns which.
 
         Raises PlanUpgradeRequired if neither the plan nor a remaining credit covers a book of this length, and
         BookQuotaExceeded if the plan covers it but has no books left.
@@ -151,7 +155,10 @@ class Quota:
         return source
 
     async def require_words_left(self, db: DB, standing: Standing, run_id: UUID, target_word_count: int) -> None:
-        """Raise QuotaExceeded if the book's runs have used up the words of its hold."""
+        """Raise QuotaExceeded if the runs of the book have used up the words that its hold pays for.
+
+        A hold pays for writing the book several times over, but not without end (see TIMES_WRITTEN).
+        """
         hold = await holds.find_by_run(db, run_id)
         if hold and _written_out(standing.plan, hold, target_word_count):
             raise QuotaExceeded(WRITTEN_OUT)
@@ -178,7 +185,10 @@ class Quota:
         await usage.count(connection, account_id, period.start, period.end, words=words)
 
     async def release_book(self, connection: DB, book_id: int, *, wrote: bool) -> None:
-        """Release the hold of a run that did not complete. If the run `wrote` something, keep the hold for the book."""
+        """Give up the hold of a run that did not complete. `wrote`: the run has written something.
+
+        If it has, the hold is not released, but kept for another run of the book until the period ends.
+        """
         hold = await holds.find_by_book(connection, book_id)
         if hold is None:
             return
@@ -193,9 +203,10 @@ class Quota:
     async def require(
         self, db: DB, standing: Standing, allowance: Allowance, *, in_flight: int, amount: int = 1
     ) -> None:
-        """Raise QuotaExceeded if too little of the allowance is left for `amount` more, besides the work in flight.
+        """Raise QuotaExceeded if less than `amount` of the allowance is left in this period.
 
-        This uses nothing; `spend` does, in the transaction that stores the result.
+        `in_flight`: what work in progress will use; it counts as used. This uses nothing; `spend` does, in the
+        transaction that stores the result.
         """
         used = await self._used(db, standing, allowance)
         room = left(standing.plan.features.limit(allowance), used + in_flight)
@@ -241,9 +252,10 @@ class Quota:
         return self.exhausted(standing, allowance, standing.plan.features.limit(allowance), used, held)
 
     def exhausted(self, standing: Standing, quota_type: str, limit: int, used: int, held: int = 0) -> dict[str, object]:
-        """The details of the error if too little is left of an allowance, or of another limit, this period.
+        """The details for the error that too little is left of an allowance, or of another limit, in this period.
 
-        `held` is reserved for work in progress: it is neither used nor remaining.
+        `quota_type`: the name of the allowance or limit. `held`: how much is reserved for work in progress; the details
+        show it separately from what is used and what remains.
         """
         return {
             "quota_type": str(quota_type),
@@ -262,9 +274,10 @@ def _covered(plan: Plan, hold: Hold) -> int:
 
 
 def _written_out(plan: Plan, hold: Hold, target_word_count: int) -> bool:
-    """Whether the words of the hold are used up: TIMES_WRITTEN times the longest book that the hold pays for.
+    """Whether the book's runs have used up the words that the hold pays for. Never, with unlimited books.
 
-    If the plan has changed since the hold began, the book's target may be longer than that, and counts instead.
+    The hold pays for TIMES_WRITTEN times the words of the longest book that it covers, or of the book's target if that
+    is longer, as it may be after a change of plan.
     """
     longest = max(_covered(plan, hold), target_word_count)
     return plan.features.books_per_month != UNLIMITED and hold.words_written >= TIMES_WRITTEN * longest

@@ -22,10 +22,10 @@ Facts = dict[str, Any]
 
 
 class Side(NamedTuple):
-    """How to compare and update objects of one kind, each by its id at the processor.
+    """The functions to compare and update one kind of object at the processor. Each takes the id of an object.
 
-    `read`: returns the function that applies the object to our rows. `facts`: what our rows say about the object.
-    `refresh`: reads and applies it.
+    `read`: reads the object from the processor, and returns a function that applies it to our rows. `facts`: returns
+    what our rows say about the object, as column titles and values. `refresh`: reads the object and applies it.
     """
 
     read: Callable[[str], Awaitable[Effect]]

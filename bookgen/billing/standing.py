@@ -20,9 +20,9 @@ MOMENT = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An account's plan, and the period in which its allowances count.
+    """What an account may use now: its plan, and the period for which the plan's allowances are counted.
 
-    `current_period_end`: the end of the paid time, or, without a paid plan, of the allowance period.
+    `current_period_end`: the end of the time that is paid for or, if nothing is paid for, of `period`.
     """
 
     account_id: int
@@ -51,7 +51,7 @@ def _period(subscription: Subscription, now: datetime) -> Period:
 
 
 def standard_plan(*, billing: bool) -> str:
-    """The plan of an account without an entitling subscription."""
+    """The slug of the plan that an account has without a subscription that is in force."""
     return FREE if billing else SELF_HOSTED
 
 

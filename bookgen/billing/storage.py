@@ -18,10 +18,10 @@ async def keeps_everything(db: DB, quota: Quota, account_id: int) -> bool:
 
 
 async def require_stored(connection: DB, quota: Quota, account_id: int, *, growth: int = 0) -> None:
-    """Raise PlanUpgradeRequired if what the account stores, and `growth` more bytes, exceed its plan's storage.
+    """Raise PlanUpgradeRequired if the account stores more than its plan allows, or would with `growth` more bytes.
 
-    Call it in the transaction that stores more: after the rows are written, or with their size as `growth` just before.
-    It locks the account's storage, so that concurrent growth waits until the transaction ends.
+    Call it in the transaction that stores something: either after the rows are written, or before, with their size as
+    `growth`. The account's storage is locked until the transaction ends, so that others cannot store more meanwhile.
     """
     allowed = (await quota.plan(connection, account_id)).features.max_stored_mb
     if allowed == UNLIMITED:
@@ -31,7 +31,10 @@ async def require_stored(connection: DB, quota: Quota, account_id: int, *, growt
 
 
 async def require_room(db: DB, quota: Quota, standing: Standing, *, growth: int = 1) -> None:
-    """Raise PlanUpgradeRequired if the account has no space for `growth` bytes, before work begins that needs it."""
+    """Raise PlanUpgradeRequired if the account has no room for `growth` more bytes.
+
+    Call it before work whose result has to be stored.
+    """
     allowed = standing.plan.features.max_stored_mb
     if allowed != UNLIMITED:
         _refuse_beyond(allowed, await storage.stored(db, standing.account_id) + growth, quota.upgrade_url)

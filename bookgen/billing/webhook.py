@@ -48,7 +48,10 @@ class Webhook:
         self._clock = clock
 
     async def receive(self, payload: bytes, signature: str) -> None:
-        """Verify and apply an event. Returns after its effect is committed; the sender repeats an event that fails."""
+        """Verify, store and apply an event. Returns once its effect is committed.
+
+        If this raises an error, the processor sends the event again later.
+        """
         if not self._secrets:
             raise InvalidInput(
                 "This server has no webhook secret, so it cannot check events. Set STRIPE_WEBHOOK_SECRET."
@@ -112,7 +115,7 @@ def _parsed(payload: bytes) -> Mapping[str, Any]:
 
 
 def _subject(event: Event) -> tuple[str, str] | None:
-    """The event's subject (session, customer or payment) and its id; None if it is not ours."""
+    """The kind of the event's object (session, customer or payment) and its id. None if we ignore such events."""
     try:
         match event.type.split("."):
             case ["checkout", "session", _]:

@@ -1,4 +1,4 @@
-"""Accounts: who may sign in, and what they are called."""
+"""Accounts: who may sign in, and with which name, address or Google account."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class NewAccount:
 
 @dataclass(frozen=True, slots=True)
 class LoginCandidate:
-    """The account for a login attempt. `account` is None if no account has the address or username.
+    """The account for a login attempt. `account` is None if no account has the address or username in the request.
 
-    `name` is the address or username from the request, in the form in which accounts are compared (lower case, for
-    example). `known_origin` is the browser or network of the request if the account has signed in from it before.
+    `name`: that address or username, folded (in lower case, for example), as accounts are searched. `known_origin`: the
+    browser or network of the request, if the account has been used from it before; otherwise None.
     """
 
     name: str
@@ -197,8 +197,9 @@ UPDATE_PROFILE = """
 
 
 async def update_profile(db: DB, account_id: int, changes: Mapping[str, Any], *, approved: bool = False) -> Account:
-    """Change the names and the address given in `changes`. A different address becomes pending.
+    """Change the first name, last name and e-mail address, as far as `changes` has them. Returns the account.
 
+    A different address is only stored as pending, until the user has confirmed it (see `store/addresses.py`).
     `approved`: the request contained the account's password. If the current address is unverified, no approval is
     needed.
     """
@@ -353,10 +354,10 @@ IS_PROVEN = """
 
 
 async def is_proven(db: DB, account_id: int) -> bool:
-    """Whether the account counts as a known person's.
+    """Whether the account may cause costs, because someone real is known to be behind it.
 
-    It does if its address is verified, if it has a payment or an operator's grant, if it is staff, or if it was used
-    only from the machine that bookgen runs on.
+    This is so if its address is verified, if it is staff, if it has had a paid plan or credits (bought, or granted by
+    the operator), or if it was used only from the machine that bookgen runs on.
     """
     return bool(await db.fetchval(IS_PROVEN, account_id))
 
@@ -378,7 +379,7 @@ RECORD_ORIGIN = """
 
 
 async def record_origin(db: DB, account_id: int, origin: Mapping[str, str]) -> bool:
-    """Record the browser and network. Returns whether the account was used before, but from neither of them."""
+    """Record the browser and network. Returns whether both are new to an account that was used before."""
     return bool(await db.fetchval(RECORD_ORIGIN, account_id, list(origin), list(origin.values())))
 
 

@@ -1,4 +1,8 @@
-"""Add-ons: those for sale, those an account owns, and their uses."""
+"""Add-ons: those for sale, those an account owns, and their uses.
+
+An add-on is bought as a monthly subscription, or as single uses. A run (the writing of a book) reserves a use when it
+starts, and spends it when it completes. If the run ends early, the use may be kept for the book's next run.
+"""
 
 from __future__ import annotations
 
@@ -58,10 +62,10 @@ OWNED = f"""
 async def owned(
     db: DB, account_id: int, period_start: datetime, period_end: datetime, now: datetime
 ) -> list[OwnedAddon]:
-    """The account's add-ons. If it has an add-on monthly and by single uses, the monthly entry comes first.
+    """The account's add-ons. One that is owned both monthly and as single uses has two entries, the monthly one first.
 
-    Each has the number of uses that are spent, held by a run or kept for a book at `now`, and the number of uses made
-    in the period.
+    In each entry, `taken` counts the uses that are spent, reserved by a run, or still kept for a book at `now`.
+    `used_this_period` counts the uses made between `period_start` and `period_end`.
     """
     return [_owned(row) for row in await db.fetch(OWNED, account_id, period_start, period_end, now)]
 
@@ -124,7 +128,10 @@ FORGET_KEPT_USES = """
 
 
 async def take_over_use(connection: DB, run_id: UUID, account_id: int, slug: str, book_id: int, now: datetime) -> bool:
-    """Give the run the add-on use that an earlier run of the book left unspent. Returns whether the run now has one."""
+    """Give the run the add-on use that was kept for its book. Returns whether the run has a use now.
+
+    If the run has a use already, that stays. Uses that were kept until a time before `now` are returned to the account.
+    """
     await connection.execute(FORGET_KEPT_USES, account_id, now)
     return bool(await connection.fetchval(TAKE_OVER_USE, run_id, account_id, slug, book_id, now))
 
@@ -170,9 +177,9 @@ RELEASE_USE = "DELETE FROM addon_use WHERE run_id = $1 AND used_at IS NULL AND k
 
 
 async def release_use(connection: DB, run_id: UUID, kept_until: datetime) -> None:
-    """Return the add-on use that the run holds to the account.
+    """Give up the add-on use that the run has reserved, so that the account can use it elsewhere.
 
-    If the run has paid for model calls, the use is kept for another run of the book until `kept_until` instead.
+    If model calls were paid for under this use, it is kept for another run of the same book until `kept_until` instead.
     """
     await connection.execute(KEEP_USE, run_id, kept_until)
     await connection.execute(RELEASE_USE, run_id)

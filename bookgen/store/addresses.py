@@ -1,4 +1,9 @@
-"""Who owns an e-mail address: confirming it, changing it, handing it over and undoing a change."""
+"""Who owns an e-mail address: confirming it, changing it, handing it over and undoing a change.
+
+To change the address of an account, a user requests a new one, which is then pending. It replaces the current one when
+it is both proven (the link mailed to it was opened) and approved (by the account's password, or by a link mailed to the
+current address). The former address stays reserved for the account for eight days, so that the change can be undone.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,7 @@ IS_FREE = """
 
 
 async def is_free(db: DB, account_id: int, email: str) -> bool:
-    """Whether no other account has the address or holds it in reserve."""
+    """Whether no other account has the address, or has given it up so recently that it is still reserved."""
     free: bool = await db.fetchval(IS_FREE, account_id, email)
     return free
 
@@ -51,10 +56,7 @@ PROVE_PENDING = "UPDATE account SET pending_proven = true WHERE id = $1 RETURNIN
 
 
 async def prove_pending(connection: Connection, account_id: int) -> bool:
-    """Record that the pending address belongs to the user. Returns whether the change to it is approved too.
-
-    The address can be changed once both are recorded, this proof and the approval.
-    """
+    """Record that the account's pending address is proven. Returns whether the change of address is approved too."""
     return bool(await connection.fetchval(PROVE_PENDING, account_id))
 
 
@@ -62,7 +64,7 @@ APPROVE_PENDING = "UPDATE account SET pending_approved = true WHERE id = $1 RETU
 
 
 async def approve_pending(connection: Connection, account_id: int) -> bool:
-    """Record that the change of address is approved. Returns whether the pending address is proven too."""
+    """Record that the change to the pending address is approved. Returns whether that address is proven too."""
     return bool(await connection.fetchval(APPROVE_PENDING, account_id))
 
 
@@ -107,7 +109,7 @@ RESERVE = """
 
 
 async def reserve(connection: Connection, account_id: int) -> None:
-    """Reserve the account's current address, which it is about to change, so that no other account can take it."""
+    """Reserve the account's current address for eight days. Call this before the address is changed."""
     await connection.execute(RESERVE, account_id)
 
 
@@ -120,9 +122,10 @@ LOCK_HOLDER = """
 
 
 async def lock_holder(connection: Connection, email: str) -> tuple[Account, bool] | None:
-    """Lock the account with this address and return it. None if no account has the address.
+    """Lock the account that has this address until the transaction ends. None if no account has the address.
 
-    The second value says whether the account has a password or a Google link although its address is unverified.
+    Returns the account, and whether it can be signed in to (by a password or Google) although its address is
+    unverified.
     """
     row = await connection.fetchrow(LOCK_HOLDER, email)
     return row and (account_of(row), row["unproven"])

@@ -1,4 +1,4 @@
-"""Blurb drafts: a queue of books that need a blurb. One process at a time drafts each."""
+"""Blurb drafts: a queue of books that need a blurb, the text for the back cover. One process at a time drafts each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ASK = """
 
 
 async def ask(connection: asyncpg.Connection, book_id: int) -> None:
-    """Queue a blurb draft for a book without a blurb. A draft in progress starts over, since the book's text is new."""
+    """Queue a blurb draft for the book, unless it has a blurb. A draft already queued or in progress starts again."""
     await connection.execute(ASK, book_id, uuid4())
 
 
@@ -55,11 +55,11 @@ CLAIM = """
 
 
 async def claim(db: DB, owner: UUID, in_flight: list[int], *, sample: bool) -> ClaimedBlurb | None:
-    """Claim the next blurb that has to be drafted now and that no living process works on. None if there is none.
+    """Claim the next blurb draft that is due and that no living process works on. None if there is none.
 
-    `owner` is this process, `in_flight` the ids of the books whose blurbs it is drafting. A draft that it has claimed
-    but that is not `in_flight` can be claimed again, because the reply to the first claim was lost.
-    `sample`: only take books that no model has written.
+    `owner`: this process. `in_flight`: the ids of the books whose blurbs it is drafting now. Other drafts that it has
+    claimed can be claimed again, because the connection may have failed just after the first claim.
+    `sample`: this process has no model, only sample text. It then skips books with chapters that a model has written.
     """
     row = await db.fetchrow(CLAIM, owner, in_flight, sample)
     return row and _claimed(row)
@@ -96,7 +96,7 @@ FORGET_STEPS = "DELETE FROM step WHERE run_id = $1 AND NOT EXISTS (SELECT FROM b
 
 
 async def forget_steps(db: DB, claimed: ClaimedBlurb) -> None:
-    """Delete the model's reply that was stored for the draft, once the draft is finished."""
+    """Delete the model's reply that was stored for the draft. Does nothing while the draft is still in the queue."""
     await db.execute(FORGET_STEPS, claimed.task)
 
 

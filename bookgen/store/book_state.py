@@ -16,17 +16,20 @@ from bookgen.store.slots import holds_slot
 
 @dataclass(frozen=True, slots=True)
 class BookState:
-    """A book, its newest run and its account's slot, as `lock` read them.
+    """A book, its newest run and the state of its account's slot, as `lock` reads them.
 
-    Each account has one slot: at most one of its runs is written at a time.
+    A run is the writing of a book. Each account has one slot: at most one of its runs is written at a time.
     `target_word_count`: the book's target, or the sum of its chapters' targets if that is more.
-    `written`: chapters with content. `todo`: chapters without content, or marked for a rewrite by `run`.
-    `wrote`: since the book was last completed, a run has written chapters or made charged calls.
-    `slot_free`: no other run of the account is running, queued or finishing a call.
-    `owner_alive`: the process that owns the run still renews its lease.
-    `job`: the model work that a living process does on the book outside a run.
-    `job_row`: a row for such work exists, perhaps left by a dead process.
-    `writer`: the model that wrote the last of the written chapters, not counting sample text.
+    `run`: the newest run, finished or not; None if the book has never had one.
+    `chapters`: how many chapters the book has. `written`: how many of them have content.
+    `todo`: how many chapters have no content, or are marked to be written again by `run`.
+    `wrote`: a run has written a chapter or made a charged model call since the book was last completed.
+    `slot_free`: no run of another book of the account is running, queued or finishing a model call.
+    `owner_alive`: the process that owns `run` is alive.
+    `job`: the kind of model work outside a run, such as an outline, that a living process does on the book; or None.
+    `job_row`: the database has a row for such work, perhaps left by a dead process.
+    `writer`: the model that wrote the last chapter that has a text by a model; None if all texts are the author's or
+    sample text, which is written if no model is configured.
     """
 
     target_word_count: int
@@ -105,11 +108,11 @@ BOOK_STATE = f"""
 async def lock(
     connection: asyncpg.Connection, account_id: int, book_id: int, call_seconds: float, *, every_run: bool = False
 ) -> BookState | None:
-    """Lock the account's slot, its subscription, the book's newest run and the book. Returns the book's state.
+    """Lock the account's slot, its subscription, the book's newest run and the book, and return the book's state.
 
-    None if the book is not the account's. A paused run that is still finishing a model call keeps the account's slot
-    for at most `call_seconds`. `every_run`: also lock the book's older runs. A deletion of the book needs this, because
-    it deletes those runs too, while another transaction may be storing a late reply for one of them.
+    Returns None if the account has no such book. `call_seconds`: for how long a paused run may take up the slot to
+    finish its last model call. `every_run`: lock the book's older runs too. Deleting the book needs this, because it
+    deletes them, while another transaction may be storing a late reply for one of them.
     """
     await slots.lock(connection, account_id)
     if not await connection.fetchval(LOCK, account_id, book_id, None if every_run else 1):

@@ -66,8 +66,8 @@ async def find(db: DB, account_id: int, book_id: int) -> Book | None:
 class BookVersion:
     """A version string that changes with the book, its chapters, pictures, covers, run or model calls.
 
-    `active`: the book's run waits, is running or is paused (and may still be finishing a chapter). `chapters`: the
-    chapters' own versions in one string, which `of_chapters` splits.
+    `active`: the book's newest run is queued, running or paused, so the book may change at any time. `chapters`: the
+    versions of all chapters in one string, which `of_chapters` splits.
     """
 
     active: bool
@@ -145,7 +145,7 @@ KEEP = "SELECT 1 FROM book WHERE id = $1 FOR KEY SHARE"
 
 
 async def keep(db: DB, book_id: int) -> None:
-    """Protect the book from deletion until the transaction ends. Others may still change it."""
+    """Keep the book from being deleted until the transaction ends. Other transactions may still change it."""
     await db.execute(KEEP, book_id)
 
 

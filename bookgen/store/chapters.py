@@ -1,4 +1,8 @@
-"""Chapters: reading, locking and saving them, and the sums of their budgets."""
+"""Chapters: reading, locking and saving them, and the sums of their word targets.
+
+The content version of a chapter grows by one whenever its text changes. Quality notes: what automatic checks found.
+Sample text: what is written if no model is configured.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ async def of_book(db: DB, book_id: int) -> list[Chapter]:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """A chapter, possibly loaded without its text, and the size of the text in bytes."""
+    """A chapter that may have been loaded without its text. `bytes`: the size of its text in bytes, loaded or not."""
 
     chapter: Chapter
     bytes: int
@@ -60,7 +64,7 @@ SKETCH_OF_BOOK = f"""
 async def sketch_of_book(db: DB, book_id: int, most: int, known: Sequence[int] = ()) -> list[Sketch]:
     """The book's chapters in order, except those whose ids are in `known`. The caller has checked the book's owner.
 
-    Their texts are included if all of them together have at most `most` bytes; otherwise none is.
+    If the texts of these chapters have more than `most` bytes together, all of them are left out (empty).
     """
     rows = await db.fetch(SKETCH_OF_BOOK, book_id, most, known)
     return [Sketch(chapter_of(row), row["bytes"]) for row in rows]
@@ -115,9 +119,9 @@ NOTE_BIBLE = """
 
 
 async def note_bible(db: DB, book_id: int, notes: Sequence[Mapping[str, Any]]) -> None:
-    """Replace the notes that say where a chapter contradicts the story bible. The caller has locked the book.
+    """Replace the quality notes that say where a chapter contradicts the story bible. The caller has locked the book.
 
-    `notes`: dicts with "chapter_id", "notes" and "seen". A chapter whose content version is not `seen` is left alone.
+    `notes`: dicts with "chapter_id", "notes" and "seen". A chapter whose content version is not `seen` keeps its notes.
     """
     await db.execute(NOTE_BIBLE, book_id, list(notes))
 
@@ -172,10 +176,7 @@ async def find(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
 
 
 def _lock(columns: str) -> str:
-    """SQL that locks a chapter of the account and reads these columns.
-
-    The book is locked before the chapter, because the join has to run the subquery first, and that locks the book.
-    """
+    """SQL that locks an account's book, then its chapter (the join runs after the subquery), and reads `columns`."""
     return f"""
     SELECT {columns}
       FROM (SELECT b.id FROM book b
@@ -204,10 +205,9 @@ LOCK_ITS_BOOK = """
 
 
 async def lock_its_book(connection: DB, account_id: int, chapter_id: int) -> None:
-    """Lock the chapter's book until the transaction ends. Call it before `save`.
+    """Lock the chapter's book until the transaction ends. Call it before `save`, in the same transaction.
 
-    Otherwise, the statement of `save` would begin and then wait for the book. It could use an outdated row, and two
-    such statements could deadlock. If the book is locked first, `save` sees the current row.
+    Otherwise `save` could wait for the book in the middle of its statement, use an outdated row, or deadlock.
     """
     await connection.execute(LOCK_ITS_BOOK, account_id, chapter_id)
 
@@ -223,7 +223,7 @@ async def lock_version(db: DB, account_id: int, chapter_id: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class SavedChapter:
-    """A saved chapter. `grown`: it may take more storage than before. `illustrated`: it has pictures."""
+    """A chapter after `save`. `grown`: it may need more storage than before. `illustrated`: it has pictures."""
 
     chapter: Chapter
     grown: bool
@@ -245,9 +245,10 @@ CHANGES_STILL_IN = """(
 
 
 def settled_status(book: str, lacks_text: str, chapter_id: str) -> str:
-    """SQL for the new status of a book after a chapter has lost or got its text other than by a run.
+    """SQL for the status of a book after an edit (not a run) has filled or emptied one of its chapters.
 
-    `lacks_text` is the SQL condition that the chapter has no text now. Only `outline` and `completed` change.
+    `lacks_text`: the SQL condition that the chapter is empty now. `completed` becomes `outline` if a chapter is empty,
+    and `outline` becomes `completed` if none is and the newest run was completed. Any other status stays.
     """
     return f"""CASE WHEN {book}.status = 'completed' AND {lacks_text} THEN 'outline'
                      WHEN {book}.status = 'outline' AND NOT ({lacks_text})
@@ -319,13 +320,12 @@ async def save(
     unbounded: str | None = None,
     writer: str | None = None,
 ) -> SavedChapter | None:
-    """Change fields of the account's chapter and update its book's time of change.
+    """Change fields of the account's chapter, and update its book. Returns None if the account has no such chapter.
 
-    If the text changes, the chapter gets a new content version and loses the quality gate's findings, and the former
-    text becomes a revision. `origin`: what replaces the former text. `words`: the word count of the new text.
-    `unbounded`: the slug of a plan; do nothing and return None unless that plan has unlimited storage.
-    `writer`: the model that wrote the new text. None keeps the former writer, except that sample text no longer counts
-    as such once its author has replaced more than half of it.
+    If the text changes, the former text becomes a revision, and quality notes that no longer apply are dropped.
+    `origin`: what replaces the former text. `words`: the word count of the new text. `writer`: the model that wrote it.
+    With None, the former writer stays, but sample text counts as the author's own once more than half of it is
+    replaced. `unbounded`: the slug of a plan; do nothing and return None unless that plan has unlimited storage.
     """
     content = changes.get("content")
     status = ChapterStatus.COMPLETED if content else ChapterStatus.PENDING
@@ -374,7 +374,7 @@ REBUDGET = """
 
 
 async def rebudget(db: DB, book_id: int, target_word_count: int) -> None:
-    """Scale the target word counts of the unwritten chapters so that all add up to the book's new target."""
+    """Scale the word targets of the chapters without text, so that all chapters together have the book's new target."""
     await db.execute(REBUDGET, book_id, target_word_count)
 
 
@@ -396,5 +396,5 @@ SETTLE = """
 
 
 async def settle(db: DB, book_id: int, failed: int | None = None) -> None:
-    """Mark the book's chapters as not being written. `failed`: the number of the chapter whose writing failed."""
+    """Mark the book's chapters as not being written. `failed`: the number of the chapter that could not be written."""
     await db.execute(SETTLE, book_id, failed)

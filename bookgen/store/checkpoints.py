@@ -1,9 +1,13 @@
-"""Chapters of a run: each is announced, then written, then committed with a checkpoint of the run.
+"""The chapters of a run: each is announced, then written, then committed with a checkpoint of the run.
 
-To announce a chapter is to record that the run is about to write it.
+A run is the writing of a book. To announce a chapter is to record that the run is about to write it. A checkpoint is
+the commit of a finished chapter, together with the progress of its run.
 
-`begin` and `commit` run in a transaction of the caller. They lock the row of the run first, so whatever the later
-statements read and write belongs to the run as it is until the transaction ends.
+Two numbers of a run show whether a result is outdated: `epoch` grows when another process takes the run over, and
+`call_no` with each announcement and each checkpoint.
+
+The functions `begin` and `commit` must be called in a transaction. They lock the row of the run first, so the run does
+not change until the transaction ends.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from bookgen.store.runs import run_of
 
 @dataclass(frozen=True, slots=True)
 class ChapterStart:
-    """A run whose next chapter is announced. `replay`: replies of its model calls are stored and can be reused."""
+    """A run whose next chapter was just announced. `replay`: it has stored replies of model calls that it can reuse."""
 
     run: Run
     replay: bool
@@ -34,11 +38,11 @@ class ChapterStart:
 
 @dataclass(frozen=True, slots=True)
 class FinishedChapter:
-    """A chapter's text on its way into the database.
+    """A chapter that a run has written. `commit` refuses it if the run has another `epoch` or `call_no` by then.
 
-    It is stored only while the run has the same `epoch` and `call_no`. `seen` is the chapter's content version when its
-    writing began. `step` is the last model call if it is not stored yet. `original` is the model's own text if the
-    quality gate changed it. `writer` is the model that wrote the content.
+    `seen`: the content version (a number that grows with each change of the text) that the chapter had when its writing
+    began. `step`: the result of the last model call, if it is not stored yet. `original`: the text as the model wrote
+    it, if the quality gate (the checks of a model's text) has corrected it. `writer`: the model that wrote the text.
     """
 
     run_id: UUID
@@ -60,8 +64,8 @@ class FinishedChapter:
 class Checkpoint:
     """A run after one of its chapters was committed. If `run.call_started_at` is set, the next chapter is announced.
 
-    `book_updated_at` is the time of the book's last change by anything but a checkpoint. It is None if the text did not
-    become the chapter's content, because the author has edited or removed the chapter.
+    `book_updated_at`: the book's time of change, which a checkpoint does not alter. It is None if the text was not put
+    into the chapter, because the author has edited or removed the chapter since its writing began.
     """
 
     run: Run
@@ -78,7 +82,7 @@ async def _lock_run(connection: asyncpg.Connection, run_id: UUID) -> Run | None:
 
 @dataclass(frozen=True, slots=True)
 class _Chapters:
-    """The chapters of a run's book: how many, how many the run need not write, and the number of the next to write."""
+    """Counts of the run's chapters. `done`: how many it need not write. `next`: the number of the next to write."""
 
     total: int
     done: int
@@ -149,9 +153,9 @@ BEGIN_PHASE = """
 
 
 async def begin_phase(db: DB, run: Run, writer: str | None = None) -> Run | None:
-    """Announce the work of a phase that writes no chapter, and record that the model `writer` does it.
+    """Announce work of the run that writes no chapter, such as proofreading. `writer`: the model that does it, if any.
 
-    None if the run is not running, is in another phase by now, or was taken over by another process.
+    Returns the run. None if it is not running, is in another phase by now, or was taken over by another process.
     """
     row = await db.fetchrow(BEGIN_PHASE, run.id, run.epoch, run.phase, RunStatus.RUNNING, writer)
     return row and run_of(row)
@@ -173,9 +177,10 @@ ADVANCE = """
 
 
 async def commit(connection: asyncpg.Connection, chapter: FinishedChapter) -> Checkpoint | None:
-    """Store a finished chapter with its last model call, count it, and announce the next one if the run goes on.
+    """Store a finished chapter and its last model call, update the run's progress, and announce the next chapter.
 
-    None if the run has ended, another process has taken it over, or the run has begun another call since.
+    Nothing is announced if no chapter is left or the run is not running. Returns None and stores nothing if the run has
+    ended, was taken over by another process, or has announced other work since.
     """
     run = await _lock_run(connection, chapter.run_id)
     if run is None or not _accepts(run, chapter):
@@ -231,9 +236,9 @@ async def _keep(connection: asyncpg.Connection, run: Run, chapter: FinishedChapt
 
 
 async def _keep_original(connection: asyncpg.Connection, chapter: FinishedChapter) -> list[dict[str, Any]]:
-    """Keep the model's own text as a revision if the quality gate changed it.
+    """Store the text as the model wrote it as a revision, if the quality gate has corrected it.
 
-    Returns the chapter's quality notes, with the revision's id added to each note about a change.
+    Returns the chapter's quality notes. Each note about a correction gets the id of that revision.
     """
     if chapter.original is None:
         return chapter.quality

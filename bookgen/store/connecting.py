@@ -56,5 +56,9 @@ def _close(attempt: asyncio.Task[Any]) -> None:
 
 
 def _most_telling(errors: list[BaseException]) -> BaseException:
-    """The most informative error: a server's, such as a wrong password, then an unreachable host, then a standby."""
+    """The error that best tells why no host could be used.
+
+    An error that a server sent, such as a wrong password, comes before a host that cannot be reached. A host that takes
+    no writes comes last.
+    """
     return min(errors, key=lambda error: (not isinstance(error, asyncpg.PostgresError), not isinstance(error, OSError)))

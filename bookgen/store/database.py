@@ -82,7 +82,7 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
 
 
 class Loan:
-    """The result of `Pool.acquire`. Await it for a connection, or use `async with` to also release it."""
+    """A connection that `Pool.acquire` will lend. Use it with `async with`, or await it and release the result."""
 
     __slots__ = ("_connection", "_patience", "_pool")
 
@@ -106,10 +106,10 @@ class Loan:
 
 
 class Pool(asyncpg.Pool):  # type: ignore[misc]
-    """A pool that serves callers in the order in which they asked, or raises Unavailable.
+    """A connection pool that serves waiting callers in order.
 
-    A caller gets the error after QUEUE_SECONDS, or earlier if no connection is returned to the pool for `patience`
-    seconds, because the database may then be unresponsive.
+    A caller gets Unavailable after QUEUE_SECONDS of waiting. It gets it earlier if no connection has been returned to
+    the pool for `patience` seconds, because the database may then be unresponsive.
     """
 
     __slots__ = ("_lent", "_moved_at", "_patience", "_queued", "_turns")
@@ -206,10 +206,10 @@ async def open_pool(
     pooled: bool = False,
     statement_cache: bool = True,
 ) -> Pool:
-    """Open a pool of at most `size` connections. `warm` of them are opened now, so a wrong DSN fails here.
+    """Open a pool of at most `size` connections, `warm` of them at once, so that a wrong DSN fails here.
 
-    `patience`: see `Pool`. `silence`: how many seconds the client waits for the result of a statement.
-    `pooled`: the DSN leads to a transaction pooler, which does not accept session settings.
+    `patience`: see `Pool`. `silence`: after how many seconds without a result a statement is given up. `pooled`: the
+    DSN leads to a transaction pooler, which does not accept session settings.
     """
     pool = Pool(
         dsn,
@@ -314,7 +314,7 @@ ROOM = """
 
 
 async def room(connection: asyncpg.Connection) -> int:
-    """How many connections our role may have to this database by the server's limits, counting all processes."""
+    """The most connections that the database's server allows for our role and database, all processes together."""
     return int(await connection.fetchval(ROOM))
 
 

@@ -1,4 +1,7 @@
-"""Facts of the story that a model has noted in the chapters, each with its passage, and the author's decisions."""
+"""Facts of the story that a model has noted in the chapters, and the author's decisions about them.
+
+Each fact has a quote: the passage of the chapter that states it. The author may correct a fact or mark it as wrong.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,10 @@ OF_BOOK = f"""
 
 
 async def of_book(db: DB, book_id: int) -> list[Fact]:
-    """The facts of the book's present text, in order. The caller has checked the book's owner."""
+    """The facts whose quotes are still in the book's text, in the order of the text.
+
+    The caller has checked the book's owner.
+    """
     return [_fact(row) for row in await db.fetch(OF_BOOK, book_id)]
 
 
@@ -77,9 +83,10 @@ REPLACE = f"""
 
 
 async def replace(connection: Connection, chapter_id: int, content_hash: str, noted: Sequence[Fact]) -> None:
-    """Replace the chapter's facts with those that a model has `noted` in its current text, already saved.
+    """Replace the chapter's facts with those in `noted`, which a model has found in its stored text.
 
-    What the author has decided about a former fact stays if the fact is noted again or its passage is still there.
+    `content_hash`: the hash of that text. An author's decision about a former fact is carried over if the fact is noted
+    again. If it is not, but its quote is still in the text, the former fact stays.
     """
     names = ("kind", "event", "subject", "value", "quote")
     values = ([getattr(fact, name) for fact in noted] for name in names)
@@ -106,7 +113,11 @@ async def decide(
 
 
 def corrected(digests: Mapping[int, Digest], facts: Sequence[Fact]) -> dict[int, Digest]:
-    """The digests by chapter number, with their facts and plot threads as the author has corrected them."""
+    """Apply the author's decisions about the `facts` of a book to the digests of its chapters, by chapter number.
+
+    Facts and plot threads appear as the author has corrected them. Those that the author has marked as wrong are left
+    out.
+    """
     noted = {number: [fact for fact in facts if fact.chapter_number == number] for number in digests}
     opened = {fact.noted or fact.value: fact for fact in facts if fact.kind is FactKind.THREAD_OPENED}
     reopened = {

@@ -1,6 +1,8 @@
-"""The statements of `bookgen files move`: find files that are not in the target place, and make rows refer to copies.
+"""The statements of `bookgen files move`, which moves pictures and exports to another place.
 
-A row is changed only if it still refers to the file that was copied. The bytes of a file never change.
+A place is the database, a folder or a bucket. The command copies each file that is not in the target place, and then
+makes its row refer to the copy. A row is changed only if it still refers to the file that was copied. The bytes of a
+file never change.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ ELSEWHERE = """
 
 
 async def elsewhere(db: DB, place: str | None) -> tuple[int, int]:
-    """How many files are not in `place`, and their size in bytes. The `place` None means the database itself."""
+    """How many pictures and exports are not in `place`, and their size in bytes. None means the database itself."""
     row = await db.fetchrow(ELSEWHERE, place)
     return row["files"], row["bytes"]
 
@@ -87,7 +89,7 @@ def _file(row: asyncpg.Record) -> StoredFile | None:
 
 
 async def find(db: DB, each: Movable) -> FoundFile | None:
-    """What the row refers to now; None if the row is gone."""
+    """The bytes or the file that the row of the picture or export refers to now; None if the row is gone."""
     if isinstance(each, MovablePicture):
         return await media.find(db, each.key)
     return await exports.find(db, each.book_id, each.digest)

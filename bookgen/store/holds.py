@@ -1,4 +1,8 @@
-"""Holds: allowances and credits set aside for runs. A completed run turns its hold into a consumption."""
+"""Holds: allowances and credits set aside for runs. A completed run turns its hold into a consumption.
+
+A run is the writing of a book. A plan's allowance pays for some books each period, and a credit for one book. If a run
+ends early, its hold may be kept: it is then reserved for another run of the same book for a time.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +68,7 @@ async def add(
     period_start: datetime,
     period_end: datetime,
 ) -> bool:
-    """Add a hold unless the book has one. Returns whether it was added."""
+    """Set aside an allowance, or a credit of the lot `lot_id`, for the run. Returns False if the book has a hold."""
     values = (account_id, book_id, run_id, source, lot_id, period_start, period_end)
     return bool(await connection.fetchval(ADD, *values))
 
@@ -80,7 +84,7 @@ KEEP = "UPDATE hold SET run_id = NULL, kept_until = $2 WHERE id = $1"
 
 
 async def keep(connection: DB, hold_id: int, until: datetime) -> None:
-    """Detach the hold from its run, and keep it for another run of its book until this time."""
+    """Detach the hold from its run, and reserve it for another run of the same book until the time `until`."""
     await connection.execute(KEEP, hold_id, until)
 
 
@@ -88,7 +92,7 @@ LEAVE_BOOK = "UPDATE hold SET book_id = NULL WHERE id = $1"
 
 
 async def leave_book(connection: DB, hold_id: int) -> None:
-    """Detach a kept hold from its book. It pays for no run any more, but counts as used until its period ends."""
+    """Detach a kept hold from its book, so that it pays for nothing. It still counts as used until it expires."""
     await connection.execute(LEAVE_BOOK, hold_id)
 
 
@@ -119,7 +123,10 @@ PAYS_FOR = """
 
 
 async def pays_for(db: DB, account_id: int, book_id: int, now: datetime) -> bool:
-    """Whether an allowance or a credit has paid for the book, or is set aside for it."""
+    """Whether the book is paid for at `now`, or an allowance or a credit is set aside for it.
+
+    A book is paid for once a run of it has completed and thereby consumed an allowance or a credit.
+    """
     return bool(await db.fetchval(PAYS_FOR, account_id, book_id, now))
 
 
@@ -141,5 +148,8 @@ async def consume(
     period_start: datetime,
     words: int,
 ) -> bool:
-    """Record what the run consumed. Returns False if that was recorded before."""
+    """Record that the run has used up an allowance or a credit. Returns False if this was recorded before.
+
+    `lot_id`: the lot of the credit, if the source is a credit. `words`: how many words the run has written.
+    """
     return bool(await connection.fetchval(CONSUME, run_id, account_id, book_id, source, lot_id, period_start, words))

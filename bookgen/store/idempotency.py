@@ -24,7 +24,10 @@ class KeyedRequest:
 
 @dataclass(frozen=True, slots=True)
 class KeyedAnswer:
-    """What is stored under a key. `status` None: the first request is still in progress."""
+    """The row that is stored under a key. `request`: the hash of the request that took the key.
+
+    `status`: the HTTP status of its answer; None while that request is still in progress.
+    """
 
     request: bytes
     status: int | None
@@ -52,7 +55,11 @@ FIND = "SELECT request, status, answer, book_id FROM idempotency_key WHERE accou
 
 
 async def claim(db: DB, keyed: KeyedRequest) -> KeyedAnswer | None:
-    """Take the key for this request. Returns None, or what is stored if another request has the key."""
+    """Take the key for this request and return None. If an earlier request has the key, return its row instead.
+
+    A key is free again after a day, and earlier if its request got no answer: after an hour, or when its process has
+    died.
+    """
     while not await db.fetchval(CLAIM, keyed.account_id, keyed.key, keyed.request, keyed.owner):
         if row := await db.fetchrow(FIND, keyed.account_id, keyed.key):
             return _answer_of(row)
@@ -66,7 +73,10 @@ KEEP = """
 
 
 async def keep(db: DB, keyed: KeyedRequest, status: int, answer: bytes | None, book_id: int | None) -> None:
-    """Store the answer. If it is too large, pass None as `answer`: a repeated request then gets the book `book_id`."""
+    """Store the answer under the key. If the answer is too large to store, `answer` is None.
+
+    A repeated request is then answered with the book `book_id` instead.
+    """
     await db.execute(KEEP, keyed.account_id, keyed.key, keyed.request, keyed.owner, status, answer, book_id)
 
 

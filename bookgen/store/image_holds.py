@@ -1,4 +1,4 @@
-"""Image holds: images being made that will count against an account's image allowance."""
+"""Image holds: images that are being made, and count as reserved from an account's image allowance."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ HELD = f"""
 
 
 async def held(db: DB, account_id: int, period_start: datetime, *, but_of: int | None = None) -> int:
-    """How many images of the period's allowance are being made. `but_of`: the id of a book whose run is not counted."""
+    """How many images of the period's allowance are reserved for images in the making.
+
+    `but_of`: the id of a book. The images that a run of this book still has to make are not counted.
+    """
     images: int = await db.fetchval(HELD, account_id, period_start, but_of)
     return images
 

@@ -1,4 +1,8 @@
-"""Jobs: model work on a book outside a run, such as an outline. A book has at most one."""
+"""Jobs: model work on a book outside a run, such as an outline or a rewritten chapter. A book has at most one.
+
+A plan allows a number of AI edits per period. Rewriting a chapter costs one or more of them. The first outlines of a
+book are free, and each further one costs an AI edit.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,8 @@ TAKE = """
 async def take(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str, takes: Rewrite | None) -> None:
     """Record that the book's job has started. The caller has checked that no living process has a job on this book.
 
-    `takes`: what rewriting a chapter or passage costs once the new text is saved. None for other jobs.
+    `kind`: "outline" or "chapter". `takes`: the AI edits that the rewrite of a chapter or passage will cost, which are
+    reserved while the job runs. None for an outline.
     """
     await connection.execute(
         TAKE, book_id, owner, kind, takes.edits if takes else 0, takes.unpaid_words if takes else 0
@@ -41,10 +46,10 @@ EDITS_IN_FLIGHT = f"""
 
 
 async def edits_in_flight(db: DB, account_id: int, free_outlines: int) -> Rewrite:
-    """The AI edits reserved by work in progress on the account's books.
+    """The AI edits that jobs in progress on the account's books will cost.
 
-    An outline is counted here if its book has already had `free_outlines` outlines. `billing.outlines.beyond_free` says
-    how many of the other outlines count too.
+    An outline counts as one if its book has had `free_outlines` outlines before. For the other outlines, see
+    `billing.outlines.beyond_free`.
     """
     row = await db.fetchrow(EDITS_IN_FLIGHT, account_id, free_outlines)
     return Rewrite(int(row["edits"]), int(row["unpaid_words"]))
@@ -54,7 +59,7 @@ TAKEN = "SELECT edits, unpaid_words FROM book_job WHERE book_id = $1"
 
 
 async def taken(db: DB, book_id: int) -> Rewrite:
-    """What the book's job costs once its result is saved. Both numbers are 0 if the book has no job."""
+    """The AI edits that the book's job has reserved. Both numbers are 0 without a job, and for an outline."""
     row = await db.fetchrow(TAKEN, book_id)
     return Rewrite(row["edits"], row["unpaid_words"]) if row else Rewrite(0, 0)
 
@@ -63,7 +68,7 @@ OUTLINES_IN_FLIGHT = f"SELECT count(*) {IN_FLIGHT} AND j.kind = 'outline' AND b.
 
 
 async def outlines_in_flight(db: DB, account_id: int, most_made: int) -> int:
-    """How many outlines are in progress for books of the account that have had fewer than `most_made` so far."""
+    """How many outlines are in progress for books of the account that have had fewer than `most_made` outlines."""
     return int(await db.fetchval(OUTLINES_IN_FLIGHT, account_id, most_made))
 
 
@@ -103,7 +108,10 @@ FORGET_LOST = """
 
 
 async def forget_lost(db: DB, owner: UUID, in_flight: Sequence[int]) -> None:
-    """Delete the process's job rows that are not `in_flight`. A failover can bring back the row of a finished job."""
+    """Delete the process's job rows for books that are not in `in_flight`, the books whose jobs it is doing now.
+
+    A failover of the database can bring back the row of a finished job. Rows younger than a minute are left alone.
+    """
     await db.execute(FORGET_LOST, owner, in_flight)
 
 
@@ -111,5 +119,5 @@ CALL_OFF = "DELETE FROM book_job WHERE book_id = $1"
 
 
 async def call_off(connection: asyncpg.Connection, book_id: int) -> None:
-    """Cancel the book's job. If the process that works on it is alive after all, the job's result will be ignored."""
+    """Cancel the book's job by deleting its row. If a process is still working on it, the result will be ignored."""
     await connection.execute(CALL_OFF, book_id)

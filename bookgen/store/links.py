@@ -43,10 +43,11 @@ CONSUME = f"""
 
 
 async def consume(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> str | None:
-    """Use the link and return the address that it is about. None if it is unknown, used, expired or no longer valid.
+    """Mark the link as used, and return the e-mail address that it was made for. None if the link is not valid.
 
-    A verification link must be about the account's current or pending address, an approval link about its pending
-    address, and any other link about its current address. Only a link that undoes a change of address is always valid.
+    A link is valid once, until it expires, and only as long as its address is still the account's: a link that verifies
+    an address needs the current or the pending address, one that approves a change of address needs the pending
+    address, and the others need the current address. A link that undoes a change of address is valid for any address.
     """
     email: str | None = await db.fetchval(CONSUME, account_id, purpose, token_hash)
     return email

@@ -1,6 +1,8 @@
 """The input of model work on a book (chapters and their digests), and the results of model work outside a run.
 
-A digest is what later chapters must know about a chapter: a summary, facts and plot threads.
+A run is the writing of a book; an outline, for example, is drafted outside of one. A digest is what later chapters must
+know about a chapter: a summary, facts and plot threads. The story bible is what the whole book must agree with, such as
+its characters. Each text has a content version, a number that grows by one whenever the author or a model changes it.
 """
 
 from __future__ import annotations
@@ -60,7 +62,10 @@ async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int,
 
 @dataclass(frozen=True, slots=True)
 class PlannedChapter:
-    """A chapter of an outline. `plan`: its scenes. `seen`: for a reworked outline, the chapter that the model saw."""
+    """A chapter of a new outline. `plan`: its scenes.
+
+    `seen`: if an existing outline was reworked, the chapter as it was when the model was asked; otherwise None.
+    """
 
     number: int
     title: str
@@ -118,7 +123,10 @@ REWORK = """
 
 
 async def rework(connection: asyncpg.Connection, book_id: int, plans: Sequence[PlannedChapter]) -> None:
-    """Give chapters new plans. Their texts become revisions. What was edited since the model saw a chapter stays."""
+    """Give existing chapters new titles, summaries, word targets and scenes, and remove their texts.
+
+    The texts become revisions. Whatever the author has changed in a chapter since the model saw it stays as it is.
+    """
     seen = [
         [plan.seen and plan.seen.title for plan in plans],
         [plan.seen and plan.seen.summary for plan in plans],
@@ -139,7 +147,11 @@ FORGET_SHEET = "DELETE FROM media WHERE key = (SELECT character_sheet_key FROM b
 async def replace_outline(
     connection: asyncpg.Connection, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
 ) -> None:
-    """Replace the book's chapters with the outline's. A chapter whose number stays keeps its row and revisions."""
+    """Replace the book's outline: its story bible and its chapters.
+
+    A chapter whose number is also in the new outline keeps its row and its revisions. The book's character sheet (a
+    picture of the hero) is deleted.
+    """
     await connection.execute(DROP_CHAPTERS_BEYOND, book_id, len(plans))
     await connection.execute(FORGET_SHEET, book_id)
     await rework(connection, book_id, plans)
@@ -163,7 +175,10 @@ HAS_PLAN = """
 async def write_plan(
     connection: asyncpg.Connection, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
 ) -> None:
-    """Store the plan (story bible and summaries) of a book that has none. Call it in a transaction."""
+    """Store the story bible, and titles and summaries of chapters, of a book that has none. Call it in a transaction.
+
+    Chapters that have a summary are not changed. Does nothing if the book's story bible has more than its author wrote.
+    """
     numbers, titles, summaries, *_ = _columns(plans)
     await connection.execute(PLAN, book_id, numbers, titles, summaries)
     await connection.execute(HAS_PLAN, book_id, dict(bible))
@@ -175,7 +190,7 @@ LOCK_BOOK = "SELECT 1 FROM book WHERE id = $1 FOR NO KEY UPDATE"
 async def keep_plan(
     pool: asyncpg.Pool, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
 ) -> None:
-    """Store the plan of a book that has none, in a separate transaction. Idempotent."""
+    """Like `write_plan`, in a transaction of its own. Idempotent."""
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute(LOCK_BOOK, book_id)
         await write_plan(connection, book_id, bible, plans)
@@ -236,10 +251,11 @@ async def rewrite(
     original_words: int = 0,
     writer: str = "",
 ) -> None:
-    """Replace a chapter's text. The former text becomes a revision, and so does `original`, if given.
+    """Replace a chapter's text by a model's. The former text becomes a revision.
 
-    If the author has edited the chapter since content version `seen`, the edit stays and the new text becomes a
-    revision. `original`: the model's own text, if the quality gate changed it.
+    If the chapter is no longer at content version `seen`, its text has been edited: it stays, and the new text becomes
+    the revision. `original`: the text as the model wrote it, if the quality gate (the checks of a model's text) has
+    corrected it; it becomes a revision too. `quality`: the notes of the quality gate.
     """
     replaced = await connection.fetchval(
         REWRITE, chapter_id, content, word_count, quality, seen, original, original_words, writer
@@ -255,7 +271,7 @@ SAVE_DIGEST = """
 
 
 async def save_digest(connection: asyncpg.Connection, chapter_id: int, digest: Digest) -> None:
-    """Store the digest of the chapter's text, and its facts if a model just noted them. Call it in a transaction."""
+    """Store the digest of the chapter's text, and the facts that a model has just noted. Call it in a transaction."""
     await connection.execute(SAVE_DIGEST, chapter_id, *_values(digest))
     if digest.noted is not None:
         await fact_rows.replace(connection, chapter_id, digest.content_hash, digest.noted)
@@ -272,7 +288,10 @@ KEEP_DIGEST = """
 
 
 async def keep_digests(pool: asyncpg.Pool, book_id: int, digests: Sequence[Digest]) -> None:
-    """Store new digests of texts that had none, such as edited ones, and their facts, so no call is repeated."""
+    """Store digests that were just made for texts without one, such as edited texts, and the facts noted with them.
+
+    They are stored at once, so that a model need not make them again if the work that needs them fails.
+    """
     for digest in digests:
         async with pool.acquire() as connection, connection.transaction():
             chapter_id = await connection.fetchval(LOCK_CHAPTER, book_id, digest.chapter_number)

@@ -74,10 +74,10 @@ COPY = """
 
 
 async def copy(db: DB, book_id: int, copy_id: int, files: Mapping[int, NewFile | None]) -> dict[str, str] | None:
-    """Copy a book's pictures to its copy, in the caller's transaction. Returns the new keys by the old ones.
+    """Copy a book's pictures to its copy, in the caller's transaction. Returns the new keys by the old keys.
 
-    `files` maps the ids of the picture files outside the database to their copies. If a copy is None, the file is lost
-    and its picture is left out. Returns None if an id is missing from `files`.
+    `files`: by the id of each picture file outside the database, its copy. The value is None if the file is lost; its
+    picture is then left out. If a file is missing from `files`, nothing is copied and None is returned.
     """
     rows = await db.fetch(LOCK_OF_BOOK, book_id)
     if any(row["file_id"] is not None and row["file_id"] not in files for row in rows):

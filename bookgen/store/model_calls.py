@@ -23,7 +23,10 @@ class PaidCall:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One piece of model work for a book, and all the calls it took."""
+    """What model calls were made for: the stage of the work, the account, the book, the run and the chapter.
+
+    `calls`: one or more, since a call may have been retried.
+    """
 
     account_id: int | None
     book_id: int | None
@@ -35,9 +38,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A model call's result on its way into the database. `reply` is the JSON of a TextReply.
+    """The result of a model call, ready to be stored. `key`: the hash of the request. `reply`: a TextReply as JSON.
 
-    `words`: how many words count as lost if the run was stopped before the reply is stored, so it cannot be used.
+    `words`: how many words were asked for. If the run is stopped before the reply is stored, the reply cannot be used,
+    and they are counted as lost.
     """
 
     key: str

@@ -42,7 +42,7 @@ async def tell_of_waiting(connection: asyncpg.Connection) -> None:
 
 
 async def tell_of_joining(pool: asyncpg.Pool) -> None:
-    """Notify all processes that this one has joined and may change any book, so that they drop cached statuses."""
+    """Notify all processes that this one has joined. They drop their cached statuses, since it may change any book."""
     await pool.execute(NOTIFY, CHANNEL, str(JOINED))
 
 
@@ -57,11 +57,11 @@ async def listen(
     on_busy: Callable[[str, float], None],
     on_listening: Callable[[], Awaitable[None]],
 ) -> None:
-    """Listen on a separate connection until cancelled.
+    """Listen for notifications on a separate connection until cancelled. Reconnects if the connection is lost.
 
-    `on_change` receives the id of the book whose run has changed, or JOINED or WAITING. `on_busy` receives the model of
-    a busy provider, and for how many seconds it is not to be called. `on_listening` is called whenever listening starts
-    or starts again, to catch up on missed notifications.
+    `on_change` receives the id of a book whose run has changed; JOINED when a process has joined; or WAITING when a run
+    waits to be taken. `on_busy` receives a model, and for how many seconds its provider must not be called.
+    `on_listening` is called each time listening starts, because notifications may have been missed before.
     """
 
     def heard(_connection: Any, _pid: int, _channel: str, payload: str) -> None:

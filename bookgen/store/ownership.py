@@ -1,6 +1,9 @@
 """Which process owns a run: sharing runs out, taking them over from dead processes, handing over, releasing.
 
-The docstring of `store/runs.py` lists all statements that write a run.
+A run is the writing of a book. The process that owns it writes it. A process is alive while it renews its lease, a row
+with an expiry time. Each process has one model, and may only write runs that this model may continue. `call_started_at`
+of a run is set while a model call or other work of the run is in flight.
+The docstring of `store/runs.py` lists which statement writes a run in which state.
 """
 
 from __future__ import annotations
@@ -18,9 +21,10 @@ from bookgen.store.writers import may_write, takes_work
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """How many more runs a process may take over (`room`), and how many it has beyond its share (`surplus`).
+    """How a process's share of the runs compares with the number that it owns.
 
-    `alive`: its lease is still valid by the server's clock. A process without a valid lease must not take over runs.
+    `room`: how many more runs it may take over. `surplus`: how many runs it should hand over to others. `alive`: its
+    lease is still valid by the database's clock; if not, it must not take over runs.
     """
 
     room: int
@@ -44,9 +48,10 @@ COUNTS = f"""
 
 
 async def balance(db: DB, owner: UUID) -> Balance:
-    """Compare the process's runs with an even share of the running runs that it may write.
+    """Compare the number of runs that the process owns with its share: an equal part of the runs that it may write.
 
-    A process may exceed its share by a quarter, or by one run if that is more. Only what it has beyond that is surplus.
+    It takes over runs up to its share. It keeps up to a quarter of its share more, or one run if that is more; any
+    beyond that are its surplus.
     """
     row = await db.fetchrow(COUNTS, owner)
     share = math.ceil(row["running"] / max(1, row["processes"]))
@@ -98,16 +103,21 @@ CLAIM = f"""
 
 
 async def claim(db: DB, owner: UUID, limit: int) -> list[Run]:
-    """Take over running runs of dead processes that the process `owner` may write. Returns them in queue order.
+    """Take over up to `limit` running runs that no living process owns and that the process `owner` may write.
 
-    Runs that `owner` already owns are not returned: even if its lease had expired, no other process has taken them.
+    Returns them in the order of the queue. Runs that `owner` has already are not among them: even if its lease had
+    expired, no other process has taken them.
     """
     rows = await db.fetch(CLAIM, owner, limit)
     return sorted((run_of(row) for row in rows), key=lambda run: run.queue_seq)
 
 
 def _with_chapters(take: str) -> str:
-    """SQL that runs `take`, an update of runs. If a run is not running then, its `writing` chapter is reset."""
+    """SQL that runs `take`, an UPDATE of runs, and then resets the chapters being written by paused or queued runs.
+
+    Among the chapters of the updated runs, those with the status `writing` become `completed` with a text, and
+    `pending` without.
+    """
     return f"""
     WITH taken AS ({take} RETURNING run.book_id, run.status)
     UPDATE chapter SET status = CASE WHEN content <> '' THEN 'completed' ELSE 'pending' END
@@ -122,7 +132,7 @@ HAND_OVER = """
 
 
 async def hand_over(db: DB, run: Run) -> None:
-    """Give up a running run between two chapters, so that a process with room can claim it."""
+    """Give up a running run between two chapters, so that another process can claim it."""
     await db.execute(HAND_OVER, run.id, run.epoch, run.owner)
 
 
@@ -138,9 +148,10 @@ FORGET_CALLS = _with_chapters("""
 
 
 async def forget_calls(db: DB, owner: UUID) -> None:
-    """Clear calls in flight of dead processes on paused and queued runs, which nobody takes over.
+    """End the model calls of paused and queued runs whose processes have died. No process takes these runs over.
 
-    A run that another transaction has locked is skipped this time.
+    Otherwise such a run would keep the other runs of its account waiting. Runs that another transaction has locked are
+    left for the next time. `owner`: the calling process, whose own runs are not touched.
     """
     await db.execute(FORGET_CALLS, owner)
 
@@ -158,7 +169,10 @@ SET_ASIDE = f"""
 
 
 async def set_aside(db: DB) -> None:
-    """Clear the owner of dead processes' running runs if no living process may write them."""
+    """Leave the running runs of dead processes without an owner if no living process has a model that may write them.
+
+    They are claimed once a process with the right model joins, without counting a crash.
+    """
     await db.execute(SET_ASIDE)
 
 
@@ -171,7 +185,7 @@ WAITING = f"""
 
 
 async def waiting(db: DB, owner: UUID) -> dict[str, int]:
-    """How many runs wait for a model that the process `owner` does not have, by model."""
+    """How many running runs without an owner the process `owner` may not write, by the model that each run needs."""
     return {row["writer"]: row["runs"] for row in await db.fetch(WAITING, owner)}
 
 
@@ -184,9 +198,9 @@ RELEASE = _with_chapters("""
 
 
 async def release(db: DB, owner: UUID) -> None:
-    """Release the process's runs at a clean stop, so that others can claim them without counting a crash.
+    """Give up all runs of the process when it ends cleanly, so that others can claim them without counting a crash.
 
-    A run that another transaction has locked is skipped. It can be claimed once the process's lease expires.
+    A run that another transaction has locked is skipped. Others can claim it once the process's lease has expired.
     """
     await db.execute(RELEASE, owner)
 
@@ -198,5 +212,5 @@ RELEASE_ALL = """
 
 
 async def release_all(db: DB) -> None:
-    """Release every active run from its former process, in a restored copy where no process is alive."""
+    """Leave every active run without an owner. For a restored copy, where none of the processes is alive."""
     await db.execute(RELEASE_ALL)

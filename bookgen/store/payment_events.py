@@ -1,4 +1,7 @@
-"""Events from the payment processor, and a version for each of its objects that guards against stale updates."""
+"""Events from the payment processor, and a version of each object there, such as a customer, that we have read.
+
+The version grows whenever we apply the object to our rows, so that an outdated copy of it is not applied.
+"""
 
 from __future__ import annotations
 
@@ -67,5 +70,5 @@ ADVANCE = """
 
 
 async def advance(connection: DB, object_id: str, seen: int) -> bool:
-    """Advance the object's version from `seen`. Returns False if someone else advanced it since `seen` was read."""
+    """Raise the object's version by one if it is still `seen`. Returns False if someone else has raised it."""
     return bool(await connection.fetchval(ADVANCE, object_id, seen))

@@ -59,9 +59,10 @@ OPEN_PAGES = """
 
 
 async def open_pages(db: DB, account_id: int, kind: str, slug: str) -> dict[int, str | None]:
-    """The session ids of the account's open subscription checkouts, by checkout id.
+    """The account's open checkout pages for subscriptions: the processor's session ids, by the ids of our checkouts.
 
-    If `kind` is "plan", those for any plan; otherwise those for this kind and slug, such as an add-on.
+    With the kind "plan", these are the pages for any plan; with another kind, such as "addon", only those for `slug`. A
+    session id is None until the processor has opened the page.
     """
     return {row["id"]: row["session_id"] for row in await db.fetch(OPEN_PAGES, account_id, kind, slug)}
 
@@ -96,7 +97,10 @@ WAIT = "UPDATE checkout SET buyer_email = $2, refunded_credits = $3 WHERE id = $
 
 
 async def wait(connection: DB, checkout_id: int, buyer_email: str, refunded_credits: int) -> None:
-    """Keep a paid guest checkout for the account that will verify the buyer's address."""
+    """Store the buyer's address with a guest's paid checkout, which waits until an account has verified that address.
+
+    `refunded_credits`: how many of the credits have been refunded by now.
+    """
     await connection.execute(WAIT, checkout_id, buyer_email, refunded_credits)
 
 
@@ -125,7 +129,7 @@ END_CHECKOUT = "UPDATE checkout SET status = $2, updated_at = now() WHERE id = $
 
 
 async def end_checkout(db: DB, checkout_id: int, *, paid: bool) -> None:
-    """Set the final status of a checkout without a session at the payment processor, such as a change of plan."""
+    """Mark a checkout that has no page at the payment processor, such as a change of plan, as paid or failed."""
     await db.execute(END_CHECKOUT, checkout_id, "paid" if paid else "failed")
 
 

@@ -1,4 +1,7 @@
-"""Leases: each process renews its row in time, or others take over its runs. The database's clock decides."""
+"""Leases: each process has a row with the time until which it counts as alive, and renews it.
+
+When the lease of a process has expired, others take over its runs. All times are those of the database's clock.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,11 @@ async def register(
     any_writer: bool = True,
     role: ProcessRole = ProcessRole.BOTH,
 ) -> None:
-    """Give the process a lease of `seconds`. `writer`: its model. `any_writer`: its model may continue any run."""
+    """Give the process a lease for `seconds`.
+
+    `boot_id`: the id of this process. `writer`: the name of its model. `any_writer`: the operator has named this model
+    for all books, so it may also continue runs that another model has started.
+    """
     await db.execute(REGISTER, boot_id, host, pid, pid_started, float(seconds), writer, any_writer, role)
 
 
@@ -57,7 +64,10 @@ DRAIN = "UPDATE process SET draining = true WHERE boot_id = $1"
 
 
 async def drain(db: DB, boot_id: UUID) -> None:
-    """Mark the process as ending, or as having lost its lease. No crash is counted when others take over its runs."""
+    """Mark the process as ending. When others take over its runs, this does not count as a crash.
+
+    A process that has lost its lease marks its former row, too.
+    """
     await db.execute(DRAIN, boot_id)
 
 
@@ -65,7 +75,7 @@ SET_WRITER = "UPDATE process SET writer = $2 WHERE boot_id = $1"
 
 
 async def set_writer(db: DB, boot_id: UUID, writer: str) -> None:
-    """Set the process's model, which its model server may name only after the process was registered."""
+    """Store the name of the process's model. It may become known only later, when a local model server answers."""
     await db.execute(SET_WRITER, boot_id, writer)
 
 

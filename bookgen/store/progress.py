@@ -1,4 +1,4 @@
-"""The progress of a run, as shown to the book's author."""
+"""The progress of a run, as shown to the book's author. A run is the writing of a book."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from bookgen.store.writers import may_write, takes_work
 
 @dataclass(frozen=True, slots=True)
 class ChapterCounts:
-    """Counts of the chapters of a run's book.
+    """Counts of the chapters of a run's book, and of their words.
 
-    `texts`: chapters with text. `kept`: chapters with text that the run need not rewrite. `new`: chapters written since
-    the run began. `words`: the words of all texts. `rewrites`: a chapter is still marked for a rewrite by the run, even
-    if the run was stopped. `drafting`: the run's current chapter has no text yet. `words_left`: the sum of the word
-    targets of the chapters that the run still has to write. `book_words`: the book's word target. `words_ahead`,
-    `chapters_ahead`: if the run is queued, what the account's runs before it still have to write. `findings`: how many
-    problems the quality gate found and left in the texts.
+    `chapters`: all chapters. `texts`: those with a text. `kept`: those with a text that the run need not write again.
+    `new`: those written since the run began. `rewrites`: at least one is still to be written again by the run.
+    `drafting`: the chapter that is being written has no text yet.
+    `words`: the words of all texts. `book_words`: the word target of the book.
+    `words_left`: the sum of the word targets of the chapters that the run still has to write.
+    `chapters_ahead`, `words_ahead`: while the run is queued, what the account's runs before it still have to write.
+    `findings`: how many problems the automatic checks found in the texts and did not correct.
     """
 
     chapters: int = 0
@@ -41,10 +42,10 @@ class ChapterCounts:
 class RunProgress:
     """A run as shown to the book's author.
 
-    `place`: the run's place in the account's queue. `title`: the title of the chapter being written. `outline`: the
-    chapters as JSON. `awaits_operator`: the database is a restored copy, in which no run continues yet.
-    `unattended`: no living process takes runs.
-    `has_writer`: a living process may write this run. A run without an owner waits until there is one.
+    `place`: its place in the account's queue, if it is queued. `title`: the title of the chapter being written.
+    `outline`: the chapters as a JSON array. `awaits_operator`: the database is a restored copy, and the operator has
+    not let its runs continue yet. `unattended`: no living process takes runs.
+    `has_writer`: some living process may write this run. Without one, a run that has no owner waits.
     """
 
     run: Run
@@ -59,7 +60,10 @@ class RunProgress:
 
     @property
     def done(self) -> int:
-        """The number of finished chapters: those with text or, while the run may continue, those it need not write."""
+        """How many chapters are finished: those with a text, without those that the run will write again.
+
+        If the run is stopped or completed, it will write none again, so all chapters with a text count.
+        """
         over = self.run.status in (RunStatus.STOPPED, RunStatus.COMPLETED)
         return self.counts.texts if over else self.counts.kept
 

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FormerText:
-    """A revision without its text. `origin`: what replaced it. `written_at`: when a model wrote it, or None."""
+    """A revision of a chapter, without its text. `origin`: why the text is in the history, mostly what replaced it.
+
+    `written_at`: when a model wrote it; None if no model did, or if that is not known.
+    """
 
     id: int
     chapter_id: int
@@ -36,7 +39,7 @@ REVISIONS = """
 
 
 async def revisions(db: DB, account_id: int, book_id: int) -> list[FormerText]:
-    """The kept former texts of the book's chapters, oldest first."""
+    """The revisions of the book's chapters that have a text, oldest first."""
     return [FormerText(**row) for row in await db.fetch(REVISIONS, account_id, book_id)]
 
 

@@ -1,4 +1,4 @@
-"""The time of the next payment reconciliation, shared by all processes."""
+"""The time of the next payment reconciliation (a comparison with the payment processor), shared by all processes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ CLAIM = "UPDATE reconciliation SET due_at = $1::timestamptz + $2::interval WHERE
 
 
 async def claim(db: DB, now: datetime, lease: timedelta) -> bool:
-    """Claim the reconciliation if it is time for it. Returns whether the caller has it.
+    """Claim the reconciliation if it is due at `now`. Returns whether the caller has it and must do it.
 
-    The next one is after `lease`, unless `plan` sets another time.
+    If the caller dies, another process can claim it after `lease`. When the work is done, `plan` sets the next time.
     """
     return bool(await db.fetchval(CLAIM, now, lease))
 

@@ -1,4 +1,8 @@
-"""Reports of proofreaders and editors: a queue of requested reports. One process at a time works on each."""
+"""Reports of proofreaders and editors: a queue of requested reports. One process at a time works on each.
+
+The task of a report is the id under which the replies of its model calls are stored. The `epoch` of a report grows each
+time it is claimed, so that results of a process that has lost it are refused.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,7 @@ ADD_OF_PASSAGE = """
 
 
 async def add_of_passage(db: DB, account_id: int, book_id: int, task: UUID, chapter_id: int) -> int:
-    """Add a completed report that holds one rewritten passage, and return its id."""
+    """Add a completed report on one passage that a model has rewritten, and return the report's id."""
     return int(await db.fetchval(ADD_OF_PASSAGE, account_id, book_id, task, chapter_id))
 
 
@@ -130,7 +134,11 @@ DELETE = f"""
 
 
 async def delete(db: DB, account_id: int, report_id: int) -> bool | None:
-    """Delete the report. Returns whether it was started but not finished, or None if there was no such report."""
+    """Delete the report. Returns None if the account has no such report.
+
+    Otherwise returns whether the report was unfinished, but had been started: a process works on it, chapters are
+    finished, or model calls were paid for.
+    """
     begun: bool | None = await db.fetchval(DELETE, account_id, report_id)
     return begun
 
@@ -139,7 +147,7 @@ BEGUN_OF_BOOK = f"SELECT EXISTS (SELECT FROM report r WHERE r.book_id = $1 AND {
 
 
 async def begun_of_book(db: DB, book_id: int) -> bool:
-    """Whether the book has a report that was started but is not finished."""
+    """Whether the book has an unfinished report that has been started (see `delete`)."""
     return bool(await db.fetchval(BEGUN_OF_BOOK, book_id))
 
 
@@ -194,8 +202,8 @@ CLAIM = f"""
 async def claim(db: DB, owner: UUID, in_flight: Sequence[int] = ()) -> ClaimedReport | None:
     """Claim the next report that no living process works on. None if there is none.
 
-    A report that `owner` has claimed but that is not `in_flight` can be claimed again, because the reply to the first
-    claim was lost.
+    `owner`: this process. `in_flight`: the ids of the reports that it is working on now. Other reports that it has
+    claimed can be claimed again, because the connection may have failed just after the first claim.
     """
     row = await db.fetchrow(CLAIM, owner, in_flight)
     return row and _claimed(row)
@@ -215,7 +223,10 @@ LOCK_OWNED = f"SELECT done FROM report WHERE {OWNED} FOR UPDATE"
 
 
 async def lock_owned(connection: Connection, report: ClaimedReport, owner: UUID) -> int | None:
-    """Lock the book, then the report. Returns how many chapters are finished, None if `owner` has lost it."""
+    """Lock the report until the transaction ends, and keep its book from being deleted.
+
+    Returns how many of its chapters are finished; None if `owner` no longer has the report.
+    """
     await books.keep(connection, report.book_id)
     done: int | None = await connection.fetchval(LOCK_OWNED, report.id, owner, report.epoch)
     return done
@@ -225,7 +236,7 @@ ADVANCE = "UPDATE report SET done = $2, unread = unread || $3 WHERE id = $1"
 
 
 async def advance(connection: Connection, report: ClaimedReport, done: int, unread: Sequence[Unread]) -> None:
-    """Set how many chapters are finished. `unread`: what the model could not proofread of those newly finished."""
+    """Store how many of the report's chapters are `done`. `unread`: passages in them that could not be read."""
     await connection.execute(ADVANCE, report.id, done, list(unread))
 
 
@@ -244,7 +255,10 @@ async def finish(
     status: ReportStatus,
     failure: dict[str, Any] | None = None,
 ) -> bool:
-    """Lock the book, then finish the report. Returns False if `owner` has lost the report."""
+    """Finish the report with this status. Returns False if `owner` no longer has the report.
+
+    The book is kept from being deleted until the transaction ends. `failure`: why the report failed, if it did.
+    """
     await books.keep(connection, report.book_id)
     return bool(await connection.fetchval(FINISH, report.id, owner, report.epoch, status, failure))
 

@@ -1,7 +1,8 @@
-"""Revisions of chapters. The newest 20 of each chapter are kept.
+"""Revisions: the history of a chapter. The newest 20 of each chapter are kept.
 
 A revision is one of three: a former text; a model's text that was not used, because the author had edited the chapter
-or a comparison preferred the draft; or a model's text before the quality gate changed it.
+or a comparison preferred the draft; or a model's text as it was before the quality gate corrected it. The quality gate
+is the set of automatic checks that each text by a model goes through.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """An entry in a chapter's history. `writer`: the model that wrote its text. `content`: the text; None in lists.
+    """An entry in a chapter's history. `content`: its text; None in lists. `writer`: the model that wrote the text.
 
-    `origin`: why the text is in the history, which in most cases is what replaced it. An entry with a `title` and a
-    `summary` has no text: it records a title and a summary that the model proposed, while the author's own were kept.
+    `origin`: why the entry is in the history; for a former text, what replaced it. An entry that has a `title` and a
+    `summary` has no text: a model proposed them, but the author's own title and summary were kept.
     """
 
     id: int
@@ -57,19 +58,19 @@ async def add(
     written_at: datetime | None = None,
     just_written: bool = False,
 ) -> int:
-    """Keep a text as a revision of the chapter. Returns the revision's id.
+    """Add a text to the chapter's revisions. Returns the id of the revision.
 
-    `written_at`: when the model wrote it. `just_written`: the model wrote it in this transaction.
+    `written_at`: when a model wrote the text. With `just_written`, this is the time of the transaction.
     """
     told = chapter_id, origin, content, word_count, writer, written_at, just_written
     return int(await connection.fetchval(ADD, *told))
 
 
 def keep_original(content: str, words: str, writer: str, chapter: str, rows: str) -> str:
-    """SQL of a CTE `kept`, which adds the model's own text as a revision unless the parameter `content` is null.
+    """SQL of a CTE named `kept`, which adds a model's uncorrected text to the revisions unless `content` is null.
 
-    All arguments are SQL. `content`, `words` and `writer`: query parameters. `chapter`: the chapter's id. `rows`: the
-    name of a CTE to select from; the revision is added if that has a row.
+    All arguments are SQL: the parameters with the text, its word count and its model; the id of the chapter; and the
+    name of a CTE `rows`. If that CTE has no row, nothing is added.
     """
     return f"""kept AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer, written_at)
@@ -80,9 +81,10 @@ def keep_original(content: str, words: str, writer: str, chapter: str, rows: str
 
 
 def with_revision(notes: str) -> str:
-    """SQL for the quality notes in the parameter `notes`, with a revision's id added to each note about a change.
+    """SQL for an array of quality notes in which each note about a correction has the id of a revision.
 
-    The revision is the one that the CTE `kept` of `keep_original` has added. Without one, the notes are unchanged.
+    `notes`: the parameter with the original array. The revision is the one that the CTE of `keep_original` has added;
+    if it has added none, the notes stay as they are.
     """
     return f"""coalesce(
         (SELECT jsonb_agg(CASE WHEN note ? 'before' THEN note || jsonb_build_object('revision', kept.id) ELSE note END

@@ -64,7 +64,7 @@ OF_OTHERS = """
 
 
 async def of_other_models(db: DB, writer: str) -> dict[str, int]:
-    """The number of active runs by the model that started them, without `writer` and without sample text."""
+    """How many active runs there are for each model except `writer` and the offline model."""
     return {row["writer"]: row["runs"] for row in await db.fetch(OF_OTHERS, writer)}
 
 

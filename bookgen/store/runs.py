@@ -1,5 +1,9 @@
 """Runs: the state machine of the table `run`, and the statements that write decisions about a run.
 
+A run is the writing of a book. It counts the words that it wrote, those of the draft (the unfinished chapter), and the
+lost words, which were paid for but are in no text. Its epoch grows whenever a process takes it over, and its call
+number with each announced chapter or other work. It holds its account's slot while it is written.
+
 `store/checkpoints.py` writes a run together with its chapters. `store/ownership.py` writes which process owns it.
 
 The transitions of a run's state:
@@ -14,8 +18,8 @@ The transitions of a run's state:
     stopped     nothing                                     a new run is inserted
     completed   nothing                                     a new run is inserted
 
-`save` writes what `actors.decide` has decided, under the locks of `book_state.lock`, and only along `TRANSITIONS`.
-The other statements do not change the state. Each may write a run while it is
+`save` writes what `actors.decide` has decided, under the locks of `book_state.lock`, and only along `TRANSITIONS`. The
+other statements do not change the state. Each may write a run while it is
 
     statement     in the state                    fenced by                       it writes
     begin         running                         epoch                           the call number, the announced chapter
@@ -33,6 +37,9 @@ The other statements do not change the state. Each may write a run while it is
     lose_failed   any                             the locks of `book_state.lock`  the words of calls that failed
     recount       paused                          the locks of `book_state.lock`  the number of chapters
     count_words   any                             the locks of `book_state.lock`  the words that its usage counts
+
+Two more are not in the table: `inherit` hands an unfinished chapter from an ended run to a new one, and `release_all`
+leaves every active run of a restored copy without an owner.
 """
 
 from __future__ import annotations
@@ -145,7 +152,7 @@ FORGET_DRAFT = "UPDATE run SET words_lost = words_lost + draft_words, draft_word
 
 
 async def forget_draft(connection: asyncpg.Connection, run_id: UUID) -> None:
-    """Count the words of the unfinished chapter as lost, because its stored parts are being deleted."""
+    """Count the words of the unfinished chapter as lost. Call this when the stored parts of the chapter are deleted."""
     await connection.execute(FORGET_DRAFT, run_id)
 
 
@@ -193,7 +200,7 @@ COUNT_WORDS = """
 
 
 async def count_words(connection: asyncpg.Connection, run_id: UUID) -> int:
-    """Mark all words of the run as counted. Returns how many were not: those written since the last call."""
+    """Mark all words of the run as counted. Returns how many of them had not been marked before."""
     return int(await connection.fetchval(COUNT_WORDS, run_id))
 
 
@@ -208,7 +215,10 @@ INHERIT = """
 
 
 async def inherit(connection: asyncpg.Connection, run: Run, former: Run) -> Run:
-    """Let a new run continue with the stored parts of the chapter that `former` left unfinished."""
+    """Hand the unfinished chapter of `former`, an ended run of the same book, to the new run. Returns the new run.
+
+    The new run continues from the stored parts of the chapter, whose words are already counted.
+    """
     salt = former.salt or former.id
     row = await connection.fetchrow(INHERIT, former.id, run.id, salt, former.current_chapter, former.draft_words)
     return run_of(row)
@@ -221,7 +231,10 @@ LOSE = """
 
 
 async def lose(db: DB, run_id: UUID, words: int, call_id: UUID) -> None:
-    """Count as lost the words requested by a call that a stop cut off, because it is partly charged. Idempotent."""
+    """Count as lost the `words` that a model call was asked for when a stop cut it off. The call is charged in part.
+
+    Idempotent per `call_id`. Does nothing unless the run is stopped.
+    """
     await db.execute(LOSE, run_id, words, call_id)
 
 
@@ -229,5 +242,5 @@ LOSE_FAILED = "UPDATE run SET words_lost = words_lost + $2 WHERE id = $1"
 
 
 async def lose_failed(connection: asyncpg.Connection, run_id: UUID, words: int) -> None:
-    """Count as lost the words requested by charged calls that returned no usable text."""
+    """Count as lost the `words` that failed model calls were asked for. They were charged, but gave no usable text."""
     await connection.execute(LOSE_FAILED, run_id, words)

@@ -13,9 +13,9 @@ from bookgen.store.rows import mapper
 
 @dataclass(frozen=True, slots=True)
 class SealedKey:
-    """An encrypted key. `signs`: the key may sign new tokens, because every process knows it by now.
+    """An encrypted key. `signs`: new tokens may be signed with it, because every process has loaded it by now.
 
-    `alone`: all tokens signed with earlier keys have expired, so the earlier keys are no longer needed.
+    `alone`: no valid token was signed with an earlier key, so that all earlier keys can be ignored.
     """
 
     sealed: bytes
@@ -28,7 +28,10 @@ FINGERPRINT = "SELECT fingerprint FROM server_secret"
 
 
 async def claim(db: DB, fingerprint: str) -> str:
-    """Bind the database to the secret with this fingerprint if it has none. Returns its secret's fingerprint."""
+    """Store the fingerprint of the secret if the database has none yet. Returns the fingerprint that the database has.
+
+    If that differs from `fingerprint`, the keys in the database are encrypted with another secret.
+    """
     await db.execute(CLAIM, fingerprint)
     return str(await db.fetchval(FINGERPRINT))
 
@@ -61,7 +64,10 @@ _key_of = mapper(SealedKey)
 
 
 async def listed(db: DB, lead: timedelta, lifetime: timedelta) -> list[SealedKey]:
-    """The keys, newest first. A key signs once it is `lead` old. A token is valid for `lifetime`."""
+    """The keys, newest first.
+
+    `lead`: the age from which a key signs new tokens. `lifetime`: how long a token is valid.
+    """
     return [_key_of(row) for row in await db.fetch(LIST, lead, lead + lifetime)]
 
 

@@ -1,4 +1,7 @@
-"""The slot of an account: at most one of its runs is written at a time."""
+"""The slot of an account: at most one of its runs is written at a time, and the others are queued.
+
+A run is the writing of a book.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +30,10 @@ async def try_lock(connection: asyncpg.Connection, account_id: int) -> bool:
 
 
 def holds_slot(statuses: str, seconds: str) -> str:
-    """The SQL condition that run `r` keeps other runs of its account from starting.
+    """The SQL condition that run `r` takes up its account's slot, so that no other run of the account may start.
 
-    A run does so while its status is one of `statuses` (a list of SQL strings). A run with a model call in flight does
-    so for `seconds` (an SQL parameter) after its last update, too.
+    `statuses`: the statuses in which a run does so, as a list of SQL strings. A queued or paused run with a model call
+    in flight does so too, for `seconds` (an SQL parameter) after its last update.
     """
     return f"""
     r.status IN ('queued', 'running', 'paused')
@@ -52,7 +55,10 @@ ACCOUNTS_WITH_A_FREE_SLOT = """
 
 
 async def accounts_with_a_free_slot(db: DB, call_seconds: float) -> list[int]:
-    """Up to a hundred accounts whose slot is free although a run is queued."""
+    """Up to a hundred accounts whose slot is free although a run is queued.
+
+    `call_seconds`: how long a model call in flight keeps a slot from being free, as in `holds_slot`.
+    """
     return [row["account_id"] for row in await db.fetch(ACCOUNTS_WITH_A_FREE_SLOT, float(call_seconds))]
 
 

@@ -44,10 +44,11 @@ SAVE = f"""
 
 
 async def save(db: DB, step: Step, draft_words: int | None = None) -> int | None:
-    """Store a step. Returns the epoch of its run, or None if it has no run or the run is not running.
+    """Store a step and the price of its calls. Returns the run's epoch; None without a run, or if it is not running.
 
-    `draft_words` is the length of the chapter so far if the reply is a part of a chapter. If the book has been deleted,
-    only the price is stored.
+    The epoch changes when another process takes over the run. `draft_words`: how many words the unfinished chapter has
+    with this reply; None if the reply is not a part of a chapter. Only the price is stored if the book was deleted, or
+    if the run was stopped or completed. Idempotent.
     """
     asked = step.asked
     epoch: int | None = await db.fetchval(
@@ -64,7 +65,7 @@ INSERT = """
 
 
 async def insert(connection: asyncpg.Connection, step: Step) -> None:
-    """Store a reply of a run that the transaction has locked. `model_calls.charge` records its price."""
+    """Store a step without the price of its calls (see `model_calls.charge`). The caller has locked the run."""
     asked = step.asked
     await connection.execute(
         INSERT, asked.book_id, step.key, asked.run_id, asked.stage, asked.chapter_number, step.reply
@@ -83,5 +84,5 @@ FORGET_FINISHED = "DELETE FROM step WHERE run_id = $1 AND chapter_number IS DIST
 
 
 async def forget_finished(connection: asyncpg.Connection, run_id: UUID, unfinished: int | None) -> None:
-    """Delete the run's stored replies, except those of the unfinished chapter, from which the next run continues."""
+    """Delete the run's stored replies, except those of chapter number `unfinished`, which the next run uses."""
     await connection.execute(FORGET_FINISHED, run_id, unfinished)

@@ -1,6 +1,8 @@
-"""The files outside the database. Each has a row, inserted before the file is written and deleted after its removal.
+"""The files outside the database: pictures and exports that are kept in a folder or a bucket (the `place`).
 
-Triggers maintain the state of the row: inserting a picture or an export marks its file as used, deleting it as unused.
+Each file has a row in `stored_file`, which is inserted before the file is written and deleted after its removal. The
+row's state is `new` at first. Triggers set it to `used` when a picture or an export refers to the file, and to `unused`
+when that is deleted. Unused files are removed later.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file outside the database: its name in a place, its size in bytes and its SHA-256."""
+    """A file outside the database. `place`: the folder or bucket. `name`: its name there. `size`: in bytes."""
 
     id: int
     place: str
@@ -40,7 +42,7 @@ class NewFile:
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """What a row refers to: the bytes themselves, or a file outside the database."""
+    """The content of a picture or an export: either the bytes themselves, or the file outside the database."""
 
     body: bytes | None
     file: StoredFile | None
@@ -54,7 +56,10 @@ def file_of(row: Mapping[str, Any]) -> StoredFile:
 
 
 def found(row: Mapping[str, Any] | None) -> FoundFile | None:
-    """The result of a query that joins `stored_file f` and selects COLUMNS and `body`."""
+    """The picture or export in a row, or None without a row. The query has joined `stored_file f`.
+
+    It has selected COLUMNS, and `body`, the bytes.
+    """
     if row is None:
         return None
     return FoundFile(row["body"], None if row["id"] is None else file_of(row))
@@ -64,7 +69,7 @@ ANNOUNCE = "INSERT INTO stored_file (place, name, size, sha256) VALUES ($1, $2, 
 
 
 async def announce(db: DB, place: str, name: str, size: int, sha256: bytes) -> StoredFile:
-    """Note a file that is about to be written. No row refers to it yet."""
+    """Insert the row of a file that is about to be written. No picture or export refers to it yet."""
     return StoredFile(await db.fetchval(ANNOUNCE, place, name, size, sha256), place, name, size, sha256)
 
 
@@ -72,7 +77,7 @@ DISCARD = "UPDATE stored_file SET state = 'unused' WHERE id = ANY ($1) AND state
 
 
 async def discard(db: DB, file_ids: Sequence[int]) -> None:
-    """Mark files for removal, except those that a row refers to."""
+    """Mark files for removal that were announced but never used. Other files in the list stay as they are."""
     await db.execute(DISCARD, file_ids)
 
 
@@ -86,7 +91,10 @@ GIVE_UP = """
 
 
 async def give_up_old(db: DB) -> None:
-    """Mark old files for removal that no row refers to, because a process died before it committed the row."""
+    """Mark files for removal that were announced a week ago or earlier and never used.
+
+    The process that wrote such a file died before it could commit the picture or export.
+    """
     await db.execute(GIVE_UP, BATCH)
 
 
@@ -109,9 +117,10 @@ UNUSED = f"SELECT {COLUMNS} FROM stored_file f WHERE f.state = 'unused' AND f.id
 
 
 async def unused(db: DB, after: int) -> list[StoredFile]:
-    """Files to remove, with ids above `after`; none while a backup may still read them.
+    """The next files to remove: a batch of unused files with ids above `after`. Empty while a backup is being made.
 
-    The files are chosen before the check for a backup. A backup that begins after the check does not need them.
+    A backup may still have to read the files. One that begins after the check does not need them, because they were
+    unused before.
     """
     rows = await db.fetch(UNUSED, after, BATCH)
     return [] if not rows or await db.fetchval(BACKUP_RUNS, *BACKUP_LOCK) else [file_of(row) for row in rows]
@@ -141,7 +150,10 @@ USED = f"""
 
 
 async def used(db: DB) -> dict[StoredFile, bool]:
-    """All files to which rows refer, except lost ones. The value: whether it is an export, which can be made again."""
+    """All files that pictures and exports refer to, except lost ones.
+
+    The value is True for an export, which can be made again if its file is missing.
+    """
     return {file_of(row): row["can_be_made_again"] for row in await db.fetch(USED, LOST)}
 
 
@@ -151,7 +163,7 @@ BOOK_OF = """
 
 
 async def book_of(db: DB, file_id: int) -> int | None:
-    """The id of the book whose picture or export the file is. None if no row refers to the file."""
+    """The id of the book whose picture or export the file is. None if nothing refers to the file."""
     book_id: int | None = await db.fetchval(BOOK_OF, file_id)
     return book_id
 
@@ -168,7 +180,10 @@ EXPORT_INTO_ROW = """
 
 
 async def into_row(db: DB, file_id: int, content: bytes) -> bool:
-    """Move a file's bytes into the row that refers to it. False if no row does, or if `content` has other bytes."""
+    """Store the bytes of a file in the database, in the row of its picture or export.
+
+    Returns False if nothing refers to the file, or if `content` does not have the file's SHA-256.
+    """
     for statement in (PICTURE_INTO_ROW, EXPORT_INTO_ROW):
         if await db.fetchval(statement, file_id, content):
             return True
@@ -191,9 +206,9 @@ FORGET_OTHERS = "DELETE FROM stored_file WHERE id <> ALL ($1) AND place <> $2"
 
 
 async def restored(connection: asyncpg.Connection, place: str, names: Mapping[int, str]) -> None:
-    """Make the rows of restored files refer to their new place. `names`: their new names by the ids of the rows.
+    """After a restore, record where the files of the backup are now. `names`: the new name of each file by its id.
 
-    A picture whose file was not restored is marked as lost. Rows of other files that were not restored are deleted.
+    A picture whose file is not in the backup is marked as lost. An export without its file is deleted.
     """
     if await connection.fetchval(IS_TABLE):
         await connection.execute(RENAME, place, list(names), list(names.values()))

@@ -16,7 +16,10 @@ _subscription = mapper(Subscription, id=itemgetter("subscription_id"), plan=plan
 
 @dataclass(frozen=True, slots=True)
 class Entitlement:
-    """An account's subscription, and the standard plan, which applies from the sign-up if there is no subscription."""
+    """What decides which plan an account has. `subscription`: its subscription, if it has one.
+
+    `standard`: the plan that applies without one, from the time of `signed_up_at`.
+    """
 
     signed_up_at: datetime
     subscription: Subscription | None
@@ -101,10 +104,10 @@ async def subscribe(
     processor_id: str,
     then: tuple[str, str] | None,
 ) -> bool:
-    """Set the account's plan as the payment processor reports it. Returns False if the plan no longer exists.
+    """Set the account's plan and its state as the payment processor reports them. Returns False without such a plan.
 
-    `anchor`: when the subscription's first month began. `then`: slug and interval of the plan that begins when the paid
-    period ends.
+    `anchor`: when the first month began, from which the monthly periods are counted. `then`: slug and interval of the
+    plan that follows at the end of the paid period; None if no change is scheduled.
     """
     values = (status, interval, anchor, period_end, past_due_since, cancel_at_period_end, processor_id)
     return bool(await connection.fetchval(SUBSCRIBE, account_id, slug, *values, *(then or (None, None))))

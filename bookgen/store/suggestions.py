@@ -1,4 +1,8 @@
-"""Suggestions of reports, and whether they were applied or dismissed."""
+"""The suggestions in reports of proofreaders and editors, and whether they were applied or dismissed.
+
+A suggestion has a place in a text: its offsets, which count characters. A text has a content version, a number that
+grows with each change. The fingerprint of a suggestion is the same if it is made again.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +134,7 @@ OF_TASK = f"""
 
 
 async def of_task(db: DB, account_id: int, chapter_id: int, task: UUID) -> Suggestion | None:
-    """The suggestion for the rewritten passage that this task made, or None."""
+    """The suggestion that a rewrite of a passage of the chapter has made, or None. `task`: the id of that rewrite."""
     row = await db.fetchrow(OF_TASK, account_id, chapter_id, task)
     return _suggestion(row) if row else None
 
@@ -154,9 +158,9 @@ LOCK_PENDING = """
 
 
 async def lock_pending(connection: Connection, chapter_id: int) -> dict[int, int]:
-    """Lock the pending suggestions of a chapter that the transaction has locked.
+    """Lock the chapter's pending suggestions until the transaction ends. The caller has locked the chapter.
 
-    Returns, by suggestion id, the content version of the text that the suggestion's offsets refer to.
+    Returns, by the id of each suggestion, the content version of the text in which its offsets are valid.
     """
     return {row["id"]: row["content_version"] for row in await connection.fetch(LOCK_PENDING, chapter_id)}
 
@@ -184,7 +188,7 @@ OUTDATED = """
 
 
 async def outdated(db: DB, account_id: int, report_id: int) -> list[int]:
-    """The chapters whose text has changed since the offsets of the report's pending suggestions were set."""
+    """The ids of the chapters that have changed since the report's pending suggestions were placed in their texts."""
     return [row["chapter_id"] for row in await db.fetch(OUTDATED, account_id, report_id)]
 
 
@@ -200,7 +204,7 @@ PLACED = ("id", "start_offset", "end_offset", "prefix", "suffix")
 
 
 async def place(connection: Connection, standing: Sequence[Suggestion], content_version: int) -> None:
-    """Store the suggestions' offsets. They refer to the text with this content version."""
+    """Store the offsets of these suggestions, which are valid in the text with this content version."""
     values = ([getattr(each, name) for each in standing] for name in PLACED)
     await connection.execute(PLACE, *values, content_version)
 

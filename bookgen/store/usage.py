@@ -23,7 +23,10 @@ OTHERS = f"{PERIODS} AND period_start <> $2 ORDER BY period_start DESC LIMIT $3"
 
 
 async def others(db: DB, account_id: int, current: datetime, limit: int) -> list[UsagePeriod]:
-    """The newest periods except the current one. After a change of plan, some may overlap with the current one."""
+    """Up to `limit` periods other than the one that starts at `current`, newest first. Some may overlap with that one.
+
+    They overlap after a change of plan.
+    """
     return [UsagePeriod(**row) for row in await db.fetch(OTHERS, account_id, current, limit)]
 
 
@@ -78,7 +81,7 @@ SPEND_UNPAID_WORDS = _spending("unpaid_words")
 
 
 async def spend_unpaid_words(db: DB, account_id: int, start: datetime, end: datetime, limit: int, words: int) -> bool:
-    """Count words written in books that nothing has paid for. Returns False if the limit does not allow it."""
+    """Count words rewritten by AI edits in an unpaid book. Returns False, and counts nothing, beyond the limit."""
     return bool(await db.fetchval(SPEND_UNPAID_WORDS, account_id, start, end, limit, words))
 
 
@@ -86,7 +89,7 @@ UNPAID_WORDS = "SELECT unpaid_words FROM usage_period WHERE account_id = $1 AND 
 
 
 async def unpaid_words(db: DB, account_id: int, start: datetime) -> int:
-    """How many words were written in the period in books that nothing had paid for."""
+    """How many words AI edits have rewritten in the period in books that nothing has paid for."""
     return int(await db.fetchval(UNPAID_WORDS, account_id, start) or 0)
 
 
@@ -94,7 +97,7 @@ SPEND_FAILED_JOBS = _spending("failed_jobs")
 
 
 async def spend_failed_job(db: DB, account_id: int, start: datetime, end: datetime, limit: int) -> bool:
-    """Count one more failed job. Returns False if the limit does not allow it."""
+    """Count one more failed job as free. Returns False and counts nothing if there were `limit` of them before."""
     return bool(await db.fetchval(SPEND_FAILED_JOBS, account_id, start, end, limit, 1))
 
 
@@ -102,7 +105,7 @@ FREE_OUTLINES = "SELECT free_outlines FROM usage_period WHERE account_id = $1 AN
 
 
 async def free_outlines(db: DB, account_id: int, start: datetime) -> int:
-    """How many outlines and reworks of the period were free, that is, not counted as AI edits."""
+    """How many outlines in the period were free: they cost no AI edit."""
     return int(await db.fetchval(FREE_OUTLINES, account_id, start) or 0)
 
 

@@ -45,7 +45,7 @@ FIND = f"""
 
 
 async def find(db: DB, account_id: int, book_id: int) -> WholeBook | None:
-    """The account's book, with the findings in the order of the chapters."""
+    """The account's book, with the quality notes in the order of the chapters. None if the account has no such book."""
     row = await db.fetchrow(FIND, account_id, book_id)
     if row is None:
         return None

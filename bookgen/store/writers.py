@@ -1,4 +1,4 @@
-"""The rule for which process may write which run."""
+"""The rule for which process may write which run. A run is the writing of a book; its `writer` is the model it uses."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from bookgen.models import SAMPLE_WRITER, ProcessRole
 
 
 def may_write(process: str) -> str:
-    """The SQL condition that the process row with this alias may write run `r`.
+    """The SQL condition that a process may write run `r`. `process`: the alias of the process's row in the statement.
 
-    It may if the run was started by the model of the process or has only sample text (no model), or if the operator has
-    named a model for all runs (`any_writer`).
+    It may if its model is the run's, if the run uses no model but sample text, or if the operator has named this model
+    for all books (`any_writer`).
     """
     return f"({process}.any_writer OR coalesce(r.writer, '{SAMPLE_WRITER}') IN ('{SAMPLE_WRITER}', {process}.writer))"
 
 
 def takes_work(process: str) -> str:
-    """The SQL condition that the process row with this alias lives and takes runs."""
+    """The SQL condition that a process is alive and writes books. `process`: the alias of its row in the statement."""
     return f"({process}.lease_until > now() AND {process}.role <> '{ProcessRole.WEB}')"

@@ -54,7 +54,7 @@ class FrameReader:
         return await asyncio.to_thread(self._read)
 
     async def next_told(self) -> tuple[FrameKind, dict[str, Any]]:
-        """The kind and the content of the next frame. It must not be a `data` frame: only the others contain JSON."""
+        """The kind of the next frame, and its content decoded from JSON. The next frame must not be a `data` frame."""
         kind, content = await self.next()
         return kind, orjson.loads(content)
 

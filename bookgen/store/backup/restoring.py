@@ -31,10 +31,10 @@ class Manifest:
 
 @dataclass(slots=True)
 class Contents:
-    """What was read from a backup.
+    """What has been read from a backup so far.
 
-    `export`: a book, and the digest of the file that it was exported to during the backup, so that a trial restore can
-    compare its own export. `missing`: how many pictures had no file during the backup.
+    `export`: the id of a book, and the digest of a file that the book was exported to during the backup. A trial
+    restore exports the book again and compares the digests. `missing`: how many pictures had no file during the backup.
     """
 
     manifest: Manifest
@@ -76,9 +76,9 @@ IS_EMPTY = """
 
 @asynccontextmanager
 async def empty_target(connection: asyncpg.Connection, what_to_do: str) -> AsyncIterator[None]:
-    """A context with a transaction on an empty database. A lock keeps every service from migrating it meanwhile.
+    """A context with a transaction on the database to restore into. No service can migrate the database meanwhile.
 
-    Raises StartupError if the database contains anything. The message ends with `what_to_do`.
+    Raises StartupError if the database is not empty; the error message ends with the sentence `what_to_do`.
     """
     await require_a_home(connection)
     await lock(connection)

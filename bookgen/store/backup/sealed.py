@@ -144,7 +144,10 @@ class SealedReader:
 
 
 def _keys(passphrase: str, salt: bytes) -> tuple[ChaCha20Poly1305, bytes]:
-    """The cipher, and the bytes that distinguish a wrong passphrase from a damaged file."""
+    """Derive from the passphrase the cipher, and a check value that is stored in the file.
+
+    If the stored check value differs, the passphrase is wrong.
+    """
     derived = Scrypt(salt=salt, **SCRYPT).derive(passphrase.encode())
     return ChaCha20Poly1305(derived[:KEY_BYTES]), hmac.digest(derived[KEY_BYTES:], MAGIC + salt, "sha256")
 

@@ -67,7 +67,7 @@ def made_by(migrations: Path) -> frozenset[str]:
 
 
 def parted(found: Collection[StoredTable], ours: Collection[str]) -> tuple[list[StoredTable], list[str]]:
-    """Our tables, and the names of tables that do not belong to bookgen."""
+    """Split the tables in `found` into those named in `ours`, and the names of all others."""
     return [each for each in found if each.name in ours], [each.name for each in found if each.name not in ours]
 
 
@@ -93,5 +93,5 @@ def quoted(names: Iterable[str]) -> str:
 
 
 def digest_of(told: Mapping[str, Any]) -> TableDigest:
-    """The digest of a table. `told` is the content of the frame `end` that closes the table in the backup."""
+    """The digest that a backup states for a table. `told` is the content of the `end` frame after the table's rows."""
     return TableDigest(told["rows"], told["sha256"])

@@ -38,16 +38,18 @@ class UnixUser(NamedTuple):
 
 @dataclass(frozen=True)
 class Runner:
-    """Runs programs and creates folders as `account`, or as the current user if it is None."""
+    """Runs PostgreSQL's programs and creates folders, as the user `account` or, if that is None, the current user."""
 
     account: UnixUser | None
 
     @classmethod
     def for_folder(cls, *owned: Path) -> Runner:
-        """The runner for a data folder. For root, `account` is the first owner of the `owned` paths who is not root.
+        """Make the runner for a data folder. `owned`: paths in it whose owner the server should run as.
 
-        This lets root run any command on the folder of a service that runs as another user. If root owns everything,
-        the account is `postgres` or `nobody`. Raises StartupError if neither exists.
+        If the current user is not root, everything runs as the current user. If it is root, everything runs as the
+        owner of the first of these paths that does not belong to root, or else as the user `postgres` or `nobody`. So
+        root can run a command on the folder of a service that runs as another user. Raises StartupError if there is no
+        such user.
         """
         if os.geteuid() != 0:
             return cls(None)
@@ -94,10 +96,11 @@ class Runner:
 
     @contextlib.contextmanager
     def reaching(self, folder: Path, *, short: bool = False) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """A path to `folder` for a program run as the account, and the descriptors to pass to that program.
+        """A context with a path to `folder` for a program run as the account, and the descriptors to pass to it.
 
-        The account often cannot traverse the parent folders (a home is 0700). An open descriptor avoids that, and makes
-        the path `short`.
+        The account may not be allowed to enter the parent folders (a home has mode 0700). So the path goes through an
+        open descriptor of the folder, which must be passed to the program. `short`: do so even if the account is None,
+        because the path is then short.
         """
         if sys.platform != "linux" or not (self.account or short):
             yield str(folder), ()

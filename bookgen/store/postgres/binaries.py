@@ -23,7 +23,10 @@ OLDEST = 15
 
 
 class Choice(NamedTuple):
-    """`programs`: the folder of the programs to run. `former`: those of an older database that is moved first."""
+    """The folders of PostgreSQL's programs to use. `programs`: those that run the server.
+
+    `former`: those of an older version, if the database has to be moved from it to the new version first.
+    """
 
     programs: Path
     former: Path | None = None

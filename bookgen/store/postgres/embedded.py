@@ -67,12 +67,12 @@ class EmbeddedPostgres:
         self.superuser_dsn = ""
 
     async def start(self, *, create: bool = True) -> str:
-        """Start the server, or join the one already running on this folder. Returns the service's DSN.
+        """Start the server, or join the one that another process runs on this folder. Returns the DSN for the service.
 
-        Call it on the main thread's event loop. A database of an older PostgreSQL is moved first.
+        Call it on the event loop of the main thread. A database of an older PostgreSQL is moved to the newer one first.
 
-        Without `create`, nothing is made or moved: NoDatabase is raised if there is no database, and an older database
-        is opened with its own programs. If another process runs the server, read access to the folder is enough.
+        `create`: False for commands that must not create or move anything. NoDatabase is then raised if there is no
+        database, and an older one is opened with its own programs. To join, read access to the folder is enough.
         """
         if not create and (dsn := await self._joined()):
             return dsn
@@ -142,10 +142,10 @@ class EmbeddedPostgres:
         return server
 
     async def _newest(self, server: Postmaster) -> Postmaster:
-        """The server of the folder's database, which another process may have moved to a newer PostgreSQL.
+        """The server for the folder's database: `server`, unless another process has moved the database meanwhile.
 
-        The caller holds the lock, and starts the returned server instead of `server`: anything that the old server
-        stores after the move would be lost. Raises StartupError if this process has no programs for the database.
+        The caller holds the lock, and must start the returned server: anything stored in the old cluster after a move
+        would be lost. Raises StartupError if this process has no programs for the database's version.
         """
         if current_major(self._root) in (None, int(server.data.name.removeprefix("pg"))):
             return server

@@ -65,7 +65,11 @@ async def running_postgres(
 
 
 async def _reach(setting: str, url: str, session: Mapping[str, str]) -> None:
-    """Raise StartupError if the server cannot be reached, is too old, or ignores the settings in `session`."""
+    """Wait until the server at `url` answers. Raises StartupError if it cannot be reached or used.
+
+    It cannot be used if it is too old, or if it is a transaction pooler, which does not keep the settings in `session`.
+    `setting`: the name of the setting that contains the URL, for messages.
+    """
     deadline = asyncio.get_running_loop().time() + STARTING_SECONDS
     while True:
         try:

@@ -63,10 +63,10 @@ class Fingerprint:
 
 
 async def move(former: Postmaster, server: Postmaster, clients: Path, passwords: RolePasswords) -> None:
-    """Move the database of `former` to the cluster of `server`, which does not exist yet. Neither runs afterwards.
+    """Move the database of `former` to a new cluster for `server`, the newer version. Afterwards neither server runs.
 
-    `clients`: the folder of the newer `pg_dump` and its sister programs. The caller holds the lock of the data folder.
-    Raises StartupError if the move fails. The old cluster then remains the database.
+    `clients`: the folder of the newer version's `pg_dump` and related programs. The caller holds the lock of the data
+    folder. Raises StartupError if the move fails; the old cluster is then still the database.
     """
     names = {"former": former.data.name, "new": server.data.name}
     log.warning("postgres_is_being_moved", **names)
@@ -150,10 +150,10 @@ class Clients:
 
 @contextlib.asynccontextmanager
 async def _alone(server: Postmaster) -> AsyncIterator[str]:
-    """A context in which the server runs for this process only. Yields the folder of its socket, which is private.
+    """A context in which the server runs on a private socket, whose folder is yielded, so that nobody else can connect.
 
-    Raises StartupError if another process uses the cluster. Waiting for its server to stop would not be enough: that
-    process could start the old server again after the move, and what it stores then would be lost.
+    Raises StartupError if a server runs on this cluster already. It does not wait for that server to stop: the process
+    that runs it could start it again after the move, and what is stored then would be lost.
     """
     if server.alive():
         raise StartupError(f"Another bookgen is using {server.data}. Stop it first.")

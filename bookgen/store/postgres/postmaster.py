@@ -42,7 +42,7 @@ class Postmaster:
         return len(lines) > 7 and lines[7].strip() == "ready" and self.alive()
 
     def starting(self) -> bool:
-        """Whether the server is alive, or has been started by this process and has not written its pid file yet."""
+        """Whether the server runs, or this process has started it and it has not written its pid file yet."""
         return self.alive() or (self._process is not None and self._process.poll() is None)
 
     def alive(self) -> bool:
@@ -91,10 +91,10 @@ class Postmaster:
         return fatal[-1] if fatal else f"see {self.log}"
 
     def keep_socket(self) -> str:
-        """Use the socket folder of the running server from now on. Returns a path by which this process can reach it.
+        """Use the socket folder of the running server, wherever it is. Returns a path to it for this process.
 
-        Older versions of bookgen put the socket into a temporary folder. A restart must leave it there, because
-        other processes connect to that address.
+        Older versions of bookgen put the socket into a temporary folder. If the server is started again, its socket
+        must stay there, because other processes connect to that path.
         """
         lines = self._pid_file()
         told = Path(lines[4].strip() if len(lines) > 4 else "")
@@ -104,10 +104,10 @@ class Postmaster:
 
     @contextlib.contextmanager
     def _claim(self) -> Iterator[int | None]:
-        """A lock on the cluster, or None if another process holds it. Two servers would destroy the cluster.
+        """A context that locks the cluster, so that no second server starts on it. Yields None if it is locked.
 
-        The server and its children inherit the descriptor, so the lock is held while any of them lives. This also works
-        across containers, where a pid cannot be checked.
+        Otherwise yields the descriptor of the lock file. The server and its children inherit it, so the lock is held
+        while any of them lives. This also works across containers, where a pid cannot be checked.
         """
         descriptor = open_beside(self.data.with_name("pg.claim"), os.O_RDWR)
         try:
