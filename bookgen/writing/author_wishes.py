@@ -1,6 +1,7 @@
 """Recognise what the author of a book wants: other languages, refrains, certain names and phrases.
 
-They are looked for in the idea, the style notes and the bible. The quality gate does not report what is wanted.
+The author's wishes are taken from the idea, the style notes and the bible. The quality gate does not report as a fault
+what the author wants.
 """
 
 from __future__ import annotations

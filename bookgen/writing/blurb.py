@@ -122,12 +122,18 @@ def _bounds(book: Book) -> tuple[int, int]:
 
 
 def _without_idea(book: Book) -> Book:
-    """The book without its idea and style notes: the idea may give away the ending, and the chapters are more exact."""
+    """The book without its idea and style notes, for the prompt.
+
+    The idea may give away the ending, and the finished chapters show better than the idea what the book is about.
+    """
     return replace(book, description="", style_notes="")
 
 
 def _told(material: Material, room: int, opening: int) -> str:
-    """The book's text or, if it takes more than `room` tokens, the chapters' summaries and `opening` tokens of text."""
+    """The part of the prompt with the book's text, or with summaries if the text takes more than `room` tokens.
+
+    The summaries are those of all written chapters. About `opening` tokens of the first chapter's text follow them.
+    """
     written = [chapter for chapter in material.chapters if chapter.content.strip()]
     if sum(len(chapter.content) for chapter in written) <= room * 4:  # no token has more than 4 characters
         text = "\n\n".join(f"{each.chapter_number}. {each.title}\n\n{each.content}" for each in written)

@@ -22,7 +22,10 @@ def by_paragraph(find: Callable[P, R]) -> Callable[P, R]:
 
 
 def _remembered(find: Callable[P, R], *, most: int, longest: int) -> Callable[P, R]:
-    """`find` with a cache: the `most` most recently used results for texts of at most `longest` characters."""
+    """A function like `find` that caches the results for texts of at most `longest` characters.
+
+    The cache holds the `most` results that were used most recently.
+    """
     known = cast(Callable[P, R], lru_cache(maxsize=most)(find))
 
     @wraps(find)

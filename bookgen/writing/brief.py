@@ -66,8 +66,8 @@ def of_chapter(book: Book, chapter: Chapter, *, seed: str = "", **fields: object
 def of_outline(book: Book, first: int, last: int) -> dict[str, object]:
     """The brief of a call that plans the chapters `first` to `last`.
 
-    The current bible decides the seed. So the request for a new outline differs from the one for the current outline,
-    and does not get its stored reply.
+    Its seed is a hash of the current bible. So a request for a new outline differs from the request that led to the
+    current one, and the model is called again instead of using the stored reply.
     """
     seed = content_hash(context.bible(book.bible))[:12] if book.bible else ""
     return of_book(book, first=first, last=last, seed=seed)

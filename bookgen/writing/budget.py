@@ -90,7 +90,10 @@ class Goal:
 
     @property
     def min_whole_share(self) -> float:
-        """The least share of the requested words that a text can have which is more than a part of its chapter."""
+        """The share of the requested words that a text needs to count as a whole chapter.
+
+        A text with fewer words is only a part of its chapter.
+        """
         return MIN_WHOLE_SHARE_OF_VERSE if self.in_lines else MIN_WHOLE_SHARE
 
     @property
@@ -151,13 +154,15 @@ def max_calls(aim: int, lengths: Lengths) -> int:
 
 
 def goal_for(chapter: Chapter, chapters: Sequence[Chapter], *, in_lines: bool = False) -> Goal:
-    """The words that a chapter should have, and the number to request from this model to get them.
+    """The number of words that a chapter should have, and the number to request from the model to get them.
 
-    If the model wrote more in earlier chapters than requested, this chapter's request is smaller, and the other way
-    round. Even if the book is too long or too short so far, a chapter keeps its budget, since its plan needs that
-    length. The request differs from the budget by at most the share `MAX_BEND`, in the last chapter
-    `MAX_BEND_OF_THE_END`. It depends only on the chapters, so a resumed run repeats the same request. `in_lines`: the
-    chapter is verse; its budget is requested as it is.
+    The chapter should have its budget, even if the book is too long or too short so far, since the chapter's plan needs
+    that length. If the model wrote more than requested in earlier chapters, fewer words are requested now; if it wrote
+    less, more. The request differs from the budget by at most the share MAX_BEND of it, in the last chapter by at most
+    MAX_BEND_OF_THE_END.
+
+    The result depends only on the chapters, so a resumed run repeats the same request. `in_lines`: the chapter is
+    verse; exactly its budget is requested.
     """
     if in_lines:
         return Goal(_budget(chapter), _budget(chapter), in_lines=True)

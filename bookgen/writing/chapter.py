@@ -58,12 +58,15 @@ async def write_chapter(
     *,
     context_tokens: int = WINDOW,
 ) -> ChapterDraft:
-    """Write one chapter, and a digest of it (summary and facts) for later chapters.
+    """Write one chapter and, usually, a digest of it (summary and facts) for later chapters.
 
-    A text that the chapter already has is replaced. If `context_tokens` is more than WINDOW, the prompt has the text of
-    earlier chapters. The draft has no digest if the chapter is the last one, if the run is halted before the digest, or
-    if the digest will be made while the next chapter is written, whose prompt has this chapter's text. `on_words`
-    receives the number of words so far, and `on_digest` each missing digest of an earlier chapter that has been made.
+    The draft replaces any text that the chapter already has. `on_words` is called with the number of words written so
+    far, and `on_digest` with each missing digest of an earlier chapter when it has been made. If `context_tokens` is
+    more than WINDOW, the prompt has the text of earlier chapters.
+
+    The draft has no digest if the chapter is the last one, if the model cannot make one, or if no more calls are
+    allowed. It has none either if the next chapter's prompt will have this chapter's text: its digest is then made
+    while the next chapter is written.
 
     The number of model calls is limited. Raises UnusableText if the text is far too short or in another language,
     ModelRefused, CallsHalted if no calls may be made now, and other UpstreamAIErrors.
@@ -99,7 +102,10 @@ async def write_chapter(
 
 
 async def _look_back(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest], None]) -> None:
-    """Set what the prompt has of earlier chapters: the text of those that fit (`draft.view`), digests of the others."""
+    """Prepare what the prompt says about earlier chapters: the text of those that fit, digests of the others.
+
+    Sets `draft.view` (the texts) and `draft.digests`. The model makes missing digests; `on_digest` is called with each.
+    """
     number = draft.chapter.chapter_number
     draft.view = await threads.compute(view_before, draft.material, number, draft.room)
     draft.digests = await continuity.digests_before(draft.material, number, steps, on_digest, draft.view.numbers)
@@ -109,9 +115,10 @@ async def _look_back(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Dig
 async def _look_back_less(
     draft: WorkingDraft, refused: PromptTooLong, steps: Steps, on_digest: Callable[[Digest], None]
 ) -> None:
-    """Shrink a prompt that was `refused` as too long: first the text of earlier chapters, then the other parts.
+    """Shrink the prompt after the model has refused it as too long (`refused`).
 
-    Raises `refused` if the prompt is already as small as possible.
+    First the text of earlier chapters is reduced, then the other parts. Raises `refused` if the prompt is already as
+    small as possible.
     """
     context = smaller(draft.window + draft.room, refused)
     draft.window, draft.room = min(context, WINDOW), max(context - WINDOW, 0)
@@ -184,7 +191,11 @@ async def _write(
 
 
 async def _go_on_as_begun(draft: WorkingDraft, steps: Steps) -> None:
-    """Set `draft.in_parts` as it was when an interrupted chapter began, so that its stored replies are found."""
+    """Restore the value that `draft.in_parts` had when the writing of this chapter was begun and interrupted.
+
+    The requests are then the same as before the interruption, so their stored replies are used. If no reply is stored,
+    the value stays as it is.
+    """
     if draft.aim <= MAX_PART_WORDS or draft.window < WINDOW:
         return
     known = draft.in_parts
@@ -232,7 +243,10 @@ async def _mended(draft: WorkingDraft, content: str, steps: Steps) -> tuple[str,
 
 
 async def _repaired(draft: WorkingDraft, content: str, repairs: Mapping[int, Sequence[Flaw]], steps: Steps) -> str:
-    """The text with the paragraphs in `repairs` (findings by index) rewritten once. The draft records each change."""
+    """The text after the model has rewritten each paragraph that has findings, once.
+
+    `repairs`: the findings by the index of their paragraph. The draft records each change.
+    """
     blocks, system = paragraphs(content), draft.system()
     for index, found in repairs.items():
         former = blocks[index]

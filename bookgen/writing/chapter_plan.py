@@ -1,4 +1,4 @@
-"""A chapter's plan, which supplements its title and summary: its fields, its request, and its text in prompts.
+"""A chapter's plan, which supplements its title and summary: how it is requested, read, and shown in prompts.
 
 All fields are optional. If a reply has no plan, or an unreadable field, the chapter is written without it.
 """

@@ -16,10 +16,10 @@ _FILE = Path(__file__).with_name("common_words.toml")
 
 @dataclass(frozen=True, slots=True)
 class Tells:
-    """How clearly the words of a text must show that it is in another language than supposed.
+    """How clearly a text must be in another language than the expected one before it counts as such.
 
-    Only words that are in the list of just one of the two languages count. Those of the other language must be
-    at least `min_share` of all words, and more than `times` as many as those of the supposed language.
+    Only words that are in the word list of just one of the two languages count. Those of the other language must be at
+    least the share `min_share` of all words, and more than `times` as many as those of the expected language.
     """
 
     min_share: float
@@ -27,9 +27,9 @@ class Tells:
 
 
 def is_in_another(code: str, words: Sequence[str], tells: Tells) -> bool:
-    """Whether the lower-case `words` are in another language than `code`, of the same script.
+    """Whether the lower-case `words` are in another language that is written in the same script as `code`.
 
-    A `code` without a list of words is only distinguished from English.
+    If there is no word list for the language `code`, only English is recognised as another language.
     """
     counts = Counter(words)
     lists = _related(code)

@@ -120,7 +120,10 @@ def _ordered(record: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _bible_lines(settled: Mapping[str, Any]) -> list[str]:
-    """The fields with their names, without `kind`, which has already decided the rules for writing."""
+    """The bible's fields as lines of a prompt, each with its name.
+
+    The field `kind` is left out: the rules for writing, which are also in the prompt, already follow from it.
+    """
     lines = []
     for key, value in _ordered({key: value for key, value in settled.items() if key != "kind"}):
         name = str(key).replace("_", " ").capitalize()
@@ -158,9 +161,10 @@ def _around(chapters: Sequence[Chapter], number: int, most: int) -> list[Chapter
 
 
 def told(chapters: Sequence[Chapter], digests: Sequence[Digest], *, window: int = WINDOW) -> tuple[Block, ...]:
-    """One block for each digest; in a `window` below WINDOW only for the last digests.
+    """The digests as blocks of the prompt, one block for each.
 
-    A block stays the same as long as its chapter's text does.
+    If `window` is below WINDOW, only the last digests are included. A block stays the same as long as its chapter's
+    text does.
     """
     titles = {chapter.chapter_number: chapter.title for chapter in chapters}
     total = scaled(ALL_DIGESTS, window)

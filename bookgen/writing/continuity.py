@@ -88,11 +88,11 @@ async def digests_before(
     on_digest: Callable[[Digest], None],
     shown: Collection[int] = (),
 ) -> list[Digest]:
-    """The digests of all written chapters before this one.
+    """The digests of all written chapters before chapter `chapter_number`.
 
-    For the nearest chapters without a current digest, the model makes one, and `on_digest` receives it. The digest of
-    any other chapter without one is its first and last sentences. The model makes none for the chapters numbered in
-    `shown`, since their text is in the prompt.
+    For the nearest chapters without a current digest, the model makes a new one, and `on_digest` is called with it. For
+    the others, and if no reply is usable, the digest is the first and last sentences of the chapter. The model makes
+    none for the chapter numbers in `shown`, since the text of these chapters is in the prompt.
     """
     before = [(chapter, stored_digest(material, chapter)) for chapter in material.written_before(chapter_number)]
     asked = _nearest([each for each, stored in before if stored is None and each.chapter_number not in shown])
@@ -110,9 +110,10 @@ async def digests_before(
 
 
 def _nearest(chapters: Sequence[Chapter]) -> set[int]:
-    """The numbers of the last of these chapters, which get digests now, within a limit on tokens.
+    """The numbers of the last of these chapters: those that get a digest from the model now.
 
-    Without the limit, a long book that was pasted in would need too many digests before its next chapter.
+    As many are chosen as a limit on tokens allows, but at least one. Without the limit, a long book that was pasted in
+    would need too many digests before its next chapter.
     """
     chosen: set[int] = set()
     left = MAX_SUMMED_UP_TOKENS
@@ -134,11 +135,11 @@ async def digest_after(
     steps: Steps,
     patience: float | None = None,
 ) -> Digest | None:
-    """The digest of a chapter, requested with a cached prompt that has its text; None if no reply is usable.
+    """The digest of a chapter whose text is already in a cached prompt; None if no reply is usable.
 
-    The text is in the conversation that wrote the chapter (`turns`) or, without turns, in the `system` prompt. The
-    request has no schema, since a schema would change the cached prefix. If the reply is unusable,
-    `digest_of` requests the digest again with the chapter's text alone.
+    The request continues that prompt. The text is in the conversation that wrote the chapter (`turns`) or, if there are
+    no turns, in the `system` prompt. The request has no schema, since a schema would change the cached prefix. If the
+    reply is unusable, `digest_of` requests the digest again with the chapter's text alone.
 
     `threads`: those that earlier chapters left open. `patience`: seconds to wait for a busy provider.
     """
@@ -247,7 +248,10 @@ def _values(facts: Sequence[Fact], kind: FactKind) -> tuple[str, ...]:
 
 
 def _texts(reply: Mapping[str, Any], name: str, most: int) -> tuple[str, ...]:
-    """The threads in the list `name` of a reply. Only older stored replies have it; in new ones, threads are facts."""
+    """The first `most` threads that a reply lists under `name`; empty if it has no such list.
+
+    Only older stored replies have these lists. In new replies, threads are among the facts.
+    """
     listed = reply.get(name, [])
     named = [str(item) if isinstance(item, int) else item for item in listed] if isinstance(listed, list) else listed
     return structured.texts_of({name: named}, name, most=most, longest=160)

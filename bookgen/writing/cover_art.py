@@ -37,7 +37,7 @@ WISH = "The author wishes for: {wish}\n"
 
 
 def is_written(chapters: Sequence[Chapter]) -> bool:
-    """Whether any chapter has a text, which says more about the book than its idea does."""
+    """Whether any of the chapters has a text."""
     return any(chapter.content.strip() for chapter in chapters)
 
 
@@ -86,7 +86,10 @@ def portrait(material: Material) -> str:
 
 
 def _entries(bible: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
-    """The records in these lists of a bible. A plain text in a list becomes a record with this name."""
+    """The records in those lists of a bible that are called `lists`, such as "people".
+
+    An item that is a plain text becomes a record with this text as its "name".
+    """
     found = [entry for name in lists if isinstance(entries := bible.get(name), list) for entry in entries]
     records = ({"name": entry} if isinstance(entry, str) else entry for entry in found)
     return [each for each in records if isinstance(each, Mapping)]
@@ -111,7 +114,10 @@ def _lines(entries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def passage(chapters: Sequence[Chapter], named: Sequence[str]) -> str:
-    """The first sentences of the paragraph with most words of `named`, among paragraphs of narrative without speech."""
+    """The first sentences of the paragraph that has the most words of the names in `named`.
+
+    Only narrative paragraphs without speech that are not too short are considered. Empty if there are none.
+    """
     keys = {word.casefold() for name in named for word in split(name) if len(word) >= MIN_KEY_CHARACTERS}
     best, most = "", -1
     for chapter in chapters:

@@ -60,7 +60,10 @@ def _has_own_words(paragraph: str, instructed: str) -> bool:
 
 @lru_cache(maxsize=16)
 def _known(instructed: str) -> tuple[frozenset[tuple[str, ...]], str, frozenset[tuple[str, ...]]]:
-    """Of the instructions: the words of each sentence and clause, all words as a string, and adjacent pairs."""
+    """The instructions in the forms that `echoed` compares a text with.
+
+    These are the words of each sentence and clause, all words as one string, and each pair of adjacent words.
+    """
     said = [units(sentence) for sentence in sentences.split(instructed)]
     clauses = [units(clause) for sentence in sentences.split(instructed) for clause in _CLAUSE_ENDS.split(sentence)]
     row = [unit for each in said for unit in each]

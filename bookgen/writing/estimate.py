@@ -182,7 +182,10 @@ def _prompts(static: int, sizes: Sequence[int], told: int, room: int) -> list[_P
 
 
 def _chapters(basis: Basis, told: int, room: int) -> Iterator[Usage]:
-    """The calls that write the chapters, and those that make digests of them for later chapters."""
+    """The calls that write the chapters, and those that make digests of them for later chapters.
+
+    `told`: tokens of one digest; `room`: how many tokens the texts of earlier chapters may take in a prompt.
+    """
     prose = language(basis.content_language)
     texts = [prose.usual_tokens(max(budget, 1)) for budget in basis.budgets]
     prompts = _prompts(basis.static, [text + HEADING_TOKENS for text in texts], told, room)

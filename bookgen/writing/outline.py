@@ -231,10 +231,10 @@ class _Plan:
         return self._request(task, form, with_bible=self.window >= WINDOW)
 
     def _planned_kind(self, last: int) -> Book | None:
-        """The book with its new bible, whose kind decides the form of the plans; None if no plans are requested.
+        """The book whose kind decides the form of the chapter plans; None if no plans are requested.
 
-        A small context window has no room for plans. A model that copied the example or got stuck is not asked for
-        plans.
+        It is the book with its new bible, if there is one yet. No plans are requested if the next piece has no chapters
+        (`last` is 0), if the context window is too small, or if the model copied the example or got stuck before.
         """
         if not last or self.window < WINDOW or not self.form_shown:
             return None

@@ -45,9 +45,11 @@ CHAPTERS_IN_WORDS = 'under "chapters" an object with {keys}, each an object with
 
 @dataclass(frozen=True, slots=True)
 class ReplyForm:
-    """The parts of a reply: `premises` to choose from, the `bible`, its `kind`, and chapters with these `numbers`.
+    """The parts that a reply about an outline must have.
 
-    `outcome`: the bible of a mystery also says what really happened.
+    `numbers`: the numbers of the chapters to plan. `bible`: the reply has a bible; `kind`: the bible names the kind of
+    book; `outcome`: the bible, of a mystery, also says what really happened. `premises`: the reply has several
+    premises, of which one is used.
 
     `planned`: the book, if the reply also has a plan of each chapter. The kind of the book decides the plans' form.
     """
@@ -84,7 +86,7 @@ class ReplyForm:
         return json.dumps(parts, ensure_ascii=False)
 
     def _added(self) -> list[str]:
-        """The fields that the bibles of some books have besides the usual ones."""
+        """The fields of the bible that not every reply needs: `kind` and `outcome`, as far as requested."""
         return ["kind"] * self.kind + ["outcome"] * self.outcome
 
     def asked(self) -> str:
@@ -115,7 +117,10 @@ def refuse_nonsense(request: TextRequest, chapters: Iterable[tuple[str, str]]) -
 def with_plans(
     read: Callable[[Mapping[str, Any]], T], numbers: Sequence[int]
 ) -> Callable[[Mapping[str, Any]], tuple[T, dict[int, dict[str, Any]]]]:
-    """A function that returns the result of `read` for a reply, and the reply's plans of the chapters `numbers`."""
+    """A function that reads a reply with `read`, and also reads the chapter plans in it.
+
+    It returns the result of `read`, and the plans of the chapters `numbers` by chapter number.
+    """
     return lambda reply: (read(reply), chapter_plan.read_all(reply, numbers))
 
 

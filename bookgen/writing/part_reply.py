@@ -69,9 +69,9 @@ def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, pa
 def _problem(draft: WorkingDraft, reply: TextReply, piece: str, part: Part, sent_back: Sequence[str]) -> str:
     """Why a reply cannot be text of the chapter; empty if it can.
 
-    A first reply that is far too short counts as an excuse of the model. Once the chapter has text, a short reply is
-    accepted, since a few words may be all that was missing. `sent_back`: the sentences of `piece` that are the
-    service's own instructions.
+    If the chapter has no text yet, a reply that is far too short is rejected, since it is probably an excuse of the
+    model. Later, a short reply is accepted, since a few words may be all that was missing. `sent_back`: the sentences
+    of `piece` that are the service's own instructions.
     """
     if problem := nonsense.problem_with(piece, draft.book, sent_back):
         return problem

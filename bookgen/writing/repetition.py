@@ -111,10 +111,11 @@ def _hashes(sentence: str) -> tuple[int | None, tuple[int, ...]]:
 
 
 def repeated(content: str, earlier: Sequence[str]) -> list[Flaw]:
-    """The paragraphs that repeat sentences or phrases of earlier chapters or of the chapter itself.
+    """A finding for each paragraph that repeats sentences or phrases of earlier chapters or of this chapter.
 
-    Deliberate repetition is left out: in quotations, verse and letters, in successive paragraphs, an opening that
-    returns at the end, and a refrain that several chapters share.
+    Repetition that is probably intended is not reported. This is repetition in quotations, verse and letters, of a
+    sentence soon after its first occurrence, of the chapter's beginning at its end, of the first or last sentences of
+    an earlier chapter, and of a refrain that several chapters share.
     """
     known = [PROFILES.of(each) for each in earlier]
     chapters_with: Counter[int] = Counter(whole for each in known for whole in each.sentences)
@@ -150,7 +151,11 @@ def _on_purpose(first: int, again: int, paragraphs_in_all: int) -> bool:
 
 
 def without_doubles(content: str) -> Cleaned:
-    """`content` without the second of two long paragraphs that are identical word for word."""
+    """`content` without long paragraphs that repeat an earlier one word for word, and what was removed.
+
+    A repetition that may be intended is kept: in quotations, verse and other text that is not running prose, or at the
+    end of the chapter if the first occurrence is at its beginning.
+    """
     blocks = paragraphs(content)
     exempt = not_prose(blocks)
     doubles = {
@@ -167,7 +172,7 @@ def without_doubles(content: str) -> Cleaned:
 
 
 def repeated_paragraphs(content: str) -> list[Flaw]:
-    """The long paragraphs that occur twice, word for word, and that `without_doubles` keeps as perhaps intended.
+    """A finding for each long paragraph that repeats an earlier one of the chapter word for word.
 
     Verse and quotations are often repeated, so they are not reported.
     """
@@ -201,7 +206,11 @@ def _mostly_known(phrases: Sequence[int], known: frozenset[int]) -> bool:
 
 
 def same_edges(content: str, earlier: Sequence[str]) -> list[Flaw]:
-    """An opening or ending like that of an earlier chapter, unless several chapters share it as a form."""
+    """Findings if the chapter begins or ends like an earlier chapter.
+
+    `earlier`: the texts of the earlier chapters. An opening or ending that several of them share is intended, so it is
+    not reported.
+    """
     own = PROFILES.of(content)
     flaws = []
     last = len(paragraphs(content)) - 1

@@ -80,7 +80,11 @@ def _without_title(text: str, chapter: Chapter, changes: list[TextChange], *, op
 
 
 def _is_title(line: str, rest: str, chapter: Chapter) -> bool:
-    """Whether the line is the chapter's title or number. A poem may begin with the words of its title."""
+    """Whether the line is the chapter's title or number.
+
+    A title without Markdown must be followed by an empty line, since a poem may begin with the words of its title.
+    `rest`: the text after the line.
+    """
     if line.strip(" #*_:").casefold() == chapter.title.strip().casefold():
         return line.startswith(("#", "**")) or not rest.partition("\n")[0].strip()
     if _PART_NUMBER.fullmatch(line):

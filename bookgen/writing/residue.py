@@ -83,7 +83,11 @@ def residue(content: str, chapter: Chapter, tag: str) -> list[Flaw]:
 
 
 def _task_talk(blocks: Sequence[str], index: int, tag: str, *, is_prose: bool, in_letter: bool) -> str:
-    """The model's words to its user in a paragraph; empty if none. A letter needs more signs; lists are skipped."""
+    """What the model says to its user in a paragraph of a chapter; empty if it says nothing.
+
+    A letter needs more signs of it than prose, since a letter speaks to somebody too. Lists, quotations and other
+    paragraphs that are neither prose nor letters are skipped.
+    """
     block = blocks[index]
     if is_marked_up(block) or not (is_prose or in_letter):
         return ""
@@ -120,7 +124,8 @@ def _announced(blocks: Sequence[str], index: int) -> bool:
 def _headings(content: str, chapter: Chapter) -> list[Flaw]:
     """A finding for each heading that repeats the chapter's title or the heading before it.
 
-    The same heading after a different one is intended: each recipe of a chapter has its ingredients."""
+    A heading that returns after other headings is intended, such as "Ingredients" in each recipe of a chapter.
+    """
     if "#" not in content:
         return []
     flaws = []

@@ -83,7 +83,10 @@ def backwards(text: str) -> Iterator[str]:
 
 
 def without_notes(text: str) -> str:
-    """The text without the paragraphs that define its footnotes. An empty line separates the others."""
+    """The text without the paragraphs that define its footnotes.
+
+    In the result, an empty line separates the paragraphs.
+    """
     return "\n\n".join(paragraph for paragraph in PARAGRAPH.split(text) if not _NOTE.match(paragraph))
 
 

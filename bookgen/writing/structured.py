@@ -68,12 +68,15 @@ async def ask(
     *,
     rescue: Callable[[Mapping[str, Any]], T] | None = None,
 ) -> T:
-    """Ask for JSON and return what `read` makes of the reply. At most three calls: the request, a repair, a fresh try.
+    """Ask for JSON and return what `read` makes of the reply.
 
-    `read` raises Malformed if the content is not acceptable; `check` raises it for content that no model should send.
-    `rescue` builds a result from the complete parts of a reply that broke off. With it, the first
-    unacceptable reply raises CutShort if it broke off, and StuckReply if it copied the form or repeated one passage
-    endlessly, so that the caller can ask in another way. Raises UnusableReply if no reply is acceptable.
+    There are at most three calls: the request, a request to repair the reply, and the first request once more. A reply
+    is unacceptable if `read` raises Malformed for it, or `check` for the result of `read`. `check` is not called for
+    sample text of the offline model. `rescue` builds a result from the complete parts of a reply that broke off.
+
+    Raises ModelRefused, and UnusableReply if no reply is acceptable. If there is a `rescue`, an unacceptable first
+    reply is not repaired if it broke off (CutShort), or if it copied the form or repeated one passage endlessly
+    (StuckReply), so that the caller can ask in another way.
     """
     reply = await steps.reply(request)
     try:

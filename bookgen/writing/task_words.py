@@ -50,10 +50,11 @@ _NUMBER = (
 
 @dataclass(frozen=True, slots=True)
 class _Signs:
-    """The patterns of one language. Those in `cues` and `chapter` have weights.
+    """The patterns that recognise a model's words to its user in one language.
 
-    A cue is what a model says to its user, such as an offer. It is searched at the start of each sentence or,
-    if `anywhere`, in the whole text, as needed for languages whose verb comes last.
+    Those in `cues` and `chapter` have weights. A cue is what a model says to its user, such as an offer. Cues are
+    searched at the start of each sentence or, if `anywhere`, in the whole text, as needed for languages whose verb
+    comes last.
     """
 
     opener: re.Pattern[str]

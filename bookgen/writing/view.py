@@ -59,10 +59,11 @@ def view_before(material: Material, number: int, room: int) -> ShownChapters:
 
 
 def first_shown(sizes: Sequence[int], room: int) -> int:
-    """The index of the first of these chapters whose text is shown, so that all from there on fit in `room` tokens.
+    """The index of the first chapter to show, so that the texts from there to the end fit in `room` tokens.
 
-    `sizes`: the tokens of each chapter. When they no longer fit, several are left out at once, so that the result stays
-    the same for the next calls. If none fits, it is the number of chapters.
+    `sizes`: the tokens of each chapter. The result is the number of chapters if none fits. When the texts no longer
+    fit, several chapters are left out at once, so that the result stays the same for the next calls and the cached
+    prompt can be used.
     """
     first = total = 0
     for last, tokens_taken in enumerate(sizes):

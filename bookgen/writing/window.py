@@ -21,7 +21,10 @@ SHARE = 0.6  # the parts shrink by this factor more than the window, because the
 
 
 def smaller(window: int, refused: PromptTooLong) -> int:
-    """The next smaller window to try after a call made for `window` was `refused`. Raises `refused` if none is left."""
+    """The next smaller window to try after the model has refused a call as too long.
+
+    `window`: the window of that call; `refused`: its error, which is raised if there is no smaller window.
+    """
     fits = min(refused.window, window - 1)
     for size in (*LARGER, *SMALLER):
         if size <= fits:
@@ -39,7 +42,10 @@ async def fitted(call: Callable[[int], Awaitable[T]], window: int = WINDOW) -> T
 
 
 def scaled(usual: int, window: int) -> int:
-    """The tokens for a part of a prompt in a context of `window` tokens; in one of WINDOW, it has `usual` tokens."""
+    """The number of tokens for a part of a prompt in a context window of `window` tokens.
+
+    `usual`: the number in a window of WINDOW tokens or more.
+    """
     return usual if window >= WINDOW else round(usual * SHARE * window / WINDOW)
 
 

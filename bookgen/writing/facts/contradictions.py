@@ -47,7 +47,10 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class StoryFact:
-    """A fact prepared for the rules. `date`: the story's date at this point; `is_back`: told in a look back in time."""
+    """A fact prepared for the rules, with `subject` and `value` in a form that can be compared.
+
+    `date`: the date in the story at this point, empty if unknown. `is_back`: the fact is, or may be, from a flashback.
+    """
 
     fact: Fact
     subject: str
@@ -66,7 +69,8 @@ def contradictions(
     """The contradictions between the facts of a book. `facts` are in the order of its text.
 
     `names`: those of the book's people. A part of a name that no other name has means the same person. Facts that the
-    author has marked as wrong are left out, and contradictions to facts marked as intended are not reported.
+    author has marked as wrong are left out, and contradictions to facts marked as intended are not reported. There are
+    at most MAX_CONTRADICTIONS.
     """
     people = list(names)
     openings = _OPENINGS - {word for name in people for word in key(name).split()}
@@ -84,10 +88,10 @@ def contradictions(
 
 
 def short_forms(names: Iterable[str]) -> dict[str, str]:
-    """Maps each part of a name that no other name has to the whole name.
+    """Map each part of a name that belongs to no other name, such as a surname, to the whole name.
 
-    Parts are the name's words, also those with hyphens ("Hans-Otto"), and the beginnings and ends of an East Asian name
-    that have at least two characters.
+    The parts are the name's words. A word with hyphens ("Hans-Otto") is also a part as a whole. The parts of an East
+    Asian name are its beginnings and ends of at least two characters.
     """
     whole: set[str] = set()
     owners: defaultdict[str, set[str]] = defaultdict(set)
@@ -119,7 +123,10 @@ def _story(facts: Sequence[Fact], short_forms: Mapping[str, str], openings: froz
 
 
 def _named(text: str, short_forms: Mapping[str, str], openings: frozenset[str]) -> str:
-    """`text` in the form in which facts are compared: a full name for its short form, else without leading articles."""
+    """The subject or value of a fact, `text`, in the form in which facts are compared.
+
+    A short form of a name becomes the whole name. Any other text loses the articles at its start (`openings`).
+    """
     if text in short_forms:
         return short_forms[text]
     words = text.split()
@@ -129,7 +136,7 @@ def _named(text: str, short_forms: Mapping[str, str], openings: frozenset[str]) 
 
 
 def _goes_on(story: Sequence[StoryFact]) -> bool:
-    """Whether no dated passage is earlier in time than the dated passage before it."""
+    """Whether the dates never go back in time from one dated fact to the next."""
     dates = [each.date for each in story if each.date]
     return not any(_before(later, earlier) for earlier, later in pairwise(dates))
 
@@ -180,7 +187,10 @@ def _dead_who_act(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
 
 
 def _returns_in(life: Sequence[StoryFact], act: StoryFact) -> bool:
-    """Whether the chapter of `act`, before or after it, says that the person or object is back after all."""
+    """Whether a fact in the same chapter as `act` says that the person or object has returned.
+
+    `life`: the facts about this person or object.
+    """
     return any(each.event is FactEvent.RETURNS and each.fact.chapter_number == act.fact.chapter_number for each in life)
 
 
@@ -202,9 +212,9 @@ def _places_left(story: Sequence[StoryFact], *, nouns_are_capitalised: bool) -> 
 
 
 def _left_around(left: Mapping[str, StoryFact], each: StoryFact, nouns_are_capitalised: bool) -> StoryFact | None:
-    """The fact in `left` (facts by place) about the place of `each`, or about a place around it; None if there is none.
+    """The fact in `left` about the place of `each`, or about a place that contains it; None if there is none.
 
-    "Trieste" is around "a café in Trieste".
+    `left`: by place, the facts that one person left it for good. "Trieste" contains "a café in Trieste".
     """
     if each.value in left:
         return left[each.value]
@@ -219,9 +229,10 @@ def _left_around(left: Mapping[str, StoryFact], each: StoryFact, nouns_are_capit
 
 
 def _objects(story: Sequence[StoryFact], *, holders: Set[str]) -> Iterator[Contradiction]:
-    """Find objects that are there again after they are gone, or elsewhere than before without having been moved.
+    """Find objects that appear again after they are gone, or that change place without having been moved.
 
-    `holders`: names of people, who may have an object. Whoever acts, dies or is born in a fact counts as one too.
+    The place of an object may also be the person who has it. `holders`: names of people. The subject of a fact about an
+    act, a death or a birth counts as a person too.
     """
     people = holders | {
         each.subject for each in story if each.event in (FactEvent.ACTS, FactEvent.DIES, FactEvent.BORN)
@@ -253,7 +264,10 @@ def _objects(story: Sequence[StoryFact], *, holders: Set[str]) -> Iterator[Contr
 
 
 def _places_apart(story: Sequence[StoryFact]) -> set[frozenset[str]]:
-    """Pairs of places that are not inside each other: someone has left one and then entered the other."""
+    """Pairs of places of which neither is inside the other.
+
+    A pair is known to be so if someone has left one place and then entered the other.
+    """
     pairs: set[frozenset[str]] = set()
     for moves in _of(story, FactEvent.LEAVES, FactEvent.ENTERS).values():
         for one, other in pairwise(moves):
@@ -313,7 +327,10 @@ def _causes(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
 
 
 def _in_short(value: str, dated: Mapping[str, StoryFact]) -> StoryFact | None:
-    """The only event in `dated` whose name has all words of `value`: "the fall of the dam" for "the fall"; or None."""
+    """The fact of the only event in `dated` whose name has all words of `value`; None if not exactly one has.
+
+    For example, "the fall" stands for "the fall of the dam". `dated`: facts by the event's name.
+    """
     words = set(value.split())
     found = [fact for event, fact in dated.items() if words < set(event.split())]
     return found[0] if len(found) == 1 else None

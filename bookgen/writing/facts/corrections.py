@@ -100,7 +100,11 @@ def outdated_by_bible(
 
 
 def present(bible: Mapping[str, Any], name: str, was: Words, new: Words) -> str:
-    """The bible's current text with the `new` words of a change, as one line; empty if it no longer has these words."""
+    """What the bible now says with the `new` words of a change, as one line; empty if it has them no longer.
+
+    `name`: the name of the changed entry; `was`: the old words. If they are the same, the entry was renamed, and the
+    line is its new name.
+    """
     entries = {each: entry for listed in LISTS for each, entry in by_name(bible.get(listed)).items()}
     if words_of(name) == was:  # a different name
         return "" if name in entries or key(" ".join(new)) not in entries else " ".join(new)
@@ -151,7 +155,7 @@ def by_name(entries: object) -> dict[str, Mapping[str, Any]]:
 
 
 def _change(old: str, new: str) -> tuple[Words, Words] | None:
-    """The words that differ, old and new: all from the first to the last difference.
+    """The old and the new words in which two texts differ, from the first difference to the last.
 
     None if the texts are equal, if words were only added or removed, or if the old words are too short to count.
     """

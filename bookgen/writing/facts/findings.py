@@ -94,7 +94,8 @@ def fingerprints_of(
 ) -> list[str]:
     """The fingerprints of the contradictions between facts that `findings` report.
 
-    The passages decide, so that a finding of an editor, in other words, is recognised as well.
+    A finding reports a contradiction if it is about the same passages, whatever its words are. So an editor's own
+    findings are recognised as well.
     """
     contents = {chapter.chapter_number: chapter.content for chapter in chapters}
     reported = [finding for finding in findings if finding.kind is FindingKind.CONTRADICTION]

@@ -94,7 +94,11 @@ def _former_names(text: str, book: Book) -> Iterator[Deviation]:
 
 
 def _own_parts(former: str, new: str) -> list[str]:
-    """The words of a person's former name that the new name lacks, since a text may have, say, the surname alone."""
+    """The words of a person's former name that the new name does not have, except very short ones.
+
+    A text may have only one of these words, such as the surname. If there are none, the result is the whole former
+    name.
+    """
     kept = set(key(new).split())
     parts = [word for word in former.split() if key(word) not in kept]
     return [word for word in parts if len(word) >= MIN_NAME or _CASELESS.search(word)] or [former]
@@ -129,7 +133,11 @@ def _former_expressions(text: str, book: Book) -> Iterator[Deviation]:
 
 
 def _in_context(was: Words, new: Words, says: str) -> tuple[Words, Words]:
-    """The old and the new expression. A short one gets the next words of its clause: "left" becomes "left-handed"."""
+    """The old and the new expression, with the words that follow them if the old one is short.
+
+    A short expression may mean many things. The next words are those of its clause in `says`, the current text of the
+    bible: "left" becomes "left-handed".
+    """
     for clause in map(words_of, _CLAUSE.split(says)):
         place = find_words(clause, new)
         if place is not None and not _is_particular(was):

@@ -27,7 +27,10 @@ def key(text: str) -> str:
 
 
 def is_form_of(one: str, other: str) -> bool:
-    """Whether two words may be forms of one word: equal, or letters only with the same start and a short ending."""
+    """Whether two words are equal or may be forms of one word, such as "harbour" and "harbours".
+
+    Forms consist of letters only, start with the same letters, and differ in a short ending.
+    """
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     is_near = shared >= MIN_STEM and max(len(one), len(other)) - shared <= MAX_ENDING
     return one == other or (is_near and one.isalpha() and other.isalpha())

@@ -9,12 +9,12 @@ from bookgen.models import AgeRange
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What suits an age: about `words` words for a spread (two facing pages), sentences of at most `longest` words.
+    """The limits that suit children of one age.
 
-    `lines`: the most lines of a spread.
-    `common`: the Zipf frequency (the logarithm of a word's occurrences in a billion words) from which a word counts as
-    known; `new`: the share of a text's words that may be rarer. `story` is for the planner of the book, `manner` for
-    the writer of a spread.
+    `words`: about how many words a spread (two facing pages) has; `lines`: how many lines at most. `longest`: the most
+    words of a sentence. `common`: the Zipf frequency (the logarithm of a word's occurrences in a billion words) from
+    which a word counts as known. `new`: the share of a text's words that may be rarer. `story` is for the planner of
+    the book, `manner` for the writer of a spread.
     """
 
     words: int

@@ -62,7 +62,10 @@ def _rare_words(text: str, reading: Reading, language: str, known: Iterable[str]
 
 
 def _is_known(unit: str, listed: str, common: float, excused: set[str]) -> bool:
-    """Whether the word is frequent enough (`common`) or in `excused`, possibly with an ending such as a possessive."""
+    """Whether a word is frequent enough, or begins with one of the `excused` words (as "Ada's" with "Ada").
+
+    `listed`: the language of the frequency list; `common`: the Zipf frequency from which a word is known.
+    """
     if unit in excused or any(len(each) >= _MIN_LETTERS and unit.startswith(each) for each in excused):
         return True
     return _frequency(unit, listed) >= common

@@ -1,4 +1,4 @@
-"""Words repeated by mistake: only those that no sentence repeats on purpose."""
+"""Finds words typed twice by mistake ("the the"), limited to words that no sentence doubles on purpose."""
 
 from __future__ import annotations
 

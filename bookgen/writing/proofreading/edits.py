@@ -101,7 +101,10 @@ def windows(content: str, most: int = WINDOW_WORDS) -> list[Window]:
 
 
 def _passages(content: str, most: int) -> Iterator[tuple[int, str]]:
-    """The paragraphs with their offsets. Those of more than `most` words are divided into sentences, or anywhere."""
+    """The paragraphs, each with its offset. Those of more than `most` words are divided.
+
+    They are divided into sentences, and a very long sentence into pieces of a fixed length.
+    """
     for offset, block in blocks(content):
         if measure(block) <= most:
             yield offset, block

@@ -9,10 +9,10 @@ FEW = 0.05  # of the usual variant's occurrences; a variant with a larger share 
 
 
 def slips(times: Counter[str], usual: str, *, enough: int = ENOUGH, few: float = FEW) -> set[str]:
-    """The variants in `times` (counts by variant) that are so rare beside the `usual` variant that they must be slips.
+    """The variants that are so rare beside the `usual` variant that they must be slips.
 
-    Empty if the usual variant occurs fewer than `enough` times. A variant is rare up to the share `few` of the usual
-    variant's occurrences.
+    `times`: how often each variant occurs. A variant is rare if it occurs once, or if its count is at most the share
+    `few` of the usual variant's count. Empty if the usual variant occurs fewer than `enough` times.
     """
     if times[usual] < enough:
         return set()

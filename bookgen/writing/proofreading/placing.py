@@ -14,7 +14,11 @@ from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structur
 
 @dataclass(slots=True)
 class Placement:
-    """A chapter's suggestions in `content`: those found in it, and the ids of those applied and stale."""
+    """A chapter's suggestions, sorted by what became of them in the text `content`.
+
+    `standing`: pending suggestions whose passage is in the text. `applied`: the ids of those that were applied.
+    `stale`: the ids of those that no longer fit the text.
+    """
 
     content: str
     standing: list[Suggestion] = field(default_factory=list)
@@ -25,7 +29,7 @@ class Placement:
 def placed(suggestions: Sequence[Suggestion], content: str, content_version: int) -> Placement:
     """Find the place of each suggestion in `content`, whose version is `content_version`.
 
-    A suggestion becomes stale if its passage is gone, or if several passages may be the one.
+    A suggestion becomes stale if its passage is gone, or if it cannot be told which of several equal passages is meant.
     """
     result = Placement(content)
     for each in suggestions:
@@ -42,8 +46,9 @@ def placed(suggestions: Sequence[Suggestion], content: str, content_version: int
 def applied(before: Placement, chosen: Collection[int]) -> Placement:
     """Apply the suggestions with the ids `chosen`, the last in the text first.
 
-    A suggestion that touches an applied one becomes stale, and so does a chosen suggestion that would change the
-    Markdown structure. A chosen suggestion that would exceed the limit on checked text stays pending.
+    A suggestion that overlaps an applied one, or inserts at the same place, becomes stale. So does a chosen suggestion
+    that would change the Markdown structure. A chosen suggestion that would exceed the limit on checked text stays
+    pending.
     """
     budget, content = ReadingBudget(), before.content
     edits: list[Suggestion] = []
@@ -69,9 +74,10 @@ def _is_before(suggestion: Suggestion, edit: Suggestion) -> bool:
 
 
 def _settled(before: Placement, content: str, edits: Sequence[Suggestion], refused: Collection[int]) -> Placement:
-    """The state of all suggestions after the changes of `edits` have turned the text into `content`.
+    """The state of all suggestions after `edits` have turned the text into `content`.
 
-    `edits`: the suggestions applied just now, the last in the text first. `refused`: ids of those that become stale.
+    `before`: their state before that. `edits`: the suggestions that were applied, the last in the text first.
+    `refused`: the ids of those that become stale.
     """
     after = Placement(content, applied=[*before.applied, *(edit.id for edit in edits)], stale=[*before.stale, *refused])
     gone = {edit.id for edit in edits}.union(refused)

@@ -1,4 +1,4 @@
-"""Quotation marks and brackets: opened and never closed, or set unlike the rest of the book."""
+"""Finds quotation marks and brackets that are never closed, or that differ from those in the rest of the book."""
 
 from __future__ import annotations
 
@@ -130,7 +130,10 @@ def _goes_on(prose: str, place: int, pair: Marks) -> bool:
 
 
 def _is_closed(prose: str, place: int, opener: str, closer: str) -> bool:
-    """Whether `closer` is the first of the two marks `opener` and `closer` after `place`."""
+    """Whether, from `place` on, the closing mark comes before the next opening mark.
+
+    False if there is no closing mark.
+    """
     again, end = prose.find(opener, place), prose.find(closer, place)
     return end >= 0 and (again < 0 or end < again)
 
@@ -207,7 +210,10 @@ def _marked(word: str, pattern: re.Pattern[str], mark_for: MarkFor) -> Iterator[
 
 
 def _mark(pair: Marks, before: str, after: str) -> str:
-    """The opening or the closing mark, or the straight mark if it is not certain which one is meant."""
+    """The quotation mark to set between `before` and `after`, in place of a straight one.
+
+    It stays straight if it is not certain whether an opening or a closing mark is meant.
+    """
     if not before.strip("([—–*_¿¡"):
         return f"{pair.opener}{pair.space}" if after[:1].isalnum() or after[:1] in _FIRST else _STRAIGHT
     return f"{pair.space}{pair.closer}" if _LETTER.search(before) else _STRAIGHT

@@ -42,9 +42,10 @@ _DOUBLED_STOP = re.compile(r"(?<![^\W_])(?P<word>[^\W_]+)(?<!\.)\.\.(?=\s|\Z)(?!
 
 @dataclass(frozen=True, slots=True)
 class _Find:
-    """A possible correction. `manner`: what is unusual there, such as a space before a mark.
+    """A possible correction of a space or a punctuation mark.
 
-    `marks`: the punctuation marks concerned. If many of them in the book have this manner, it is intended.
+    `manner`: what is unusual there, such as a space before a mark. `marks`: the punctuation marks concerned. If a book
+    often has this manner with these marks, it is intended, and there is nothing to correct.
     """
 
     chapter_id: int

@@ -39,9 +39,10 @@ class UnreadableSurvey(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The findings of the rules and of the checker, by chapter id. The flag in `checker`: whether the rule is reliable.
+    """The findings of the rules (`rules`) and of the checker (`checker`) in a whole book, by chapter id.
 
-    `versions`: the content versions that were read.
+    Each finding of the checker comes with a flag: whether its rule is reliable. `versions`: the content version of each
+    chapter that was read.
     """
 
     rules: Mapping[int, Sequence[Correction]]

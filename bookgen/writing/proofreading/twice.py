@@ -1,4 +1,4 @@
-"""Sentences that occur twice in the book."""
+"""Finds sentences that occur twice in the book."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _REASON = Reason(
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """A correction that removes the second sentence of each pair, with the id of its chapter.
+    """A correction for each sentence that occurred before in the book: it removes the sentence.
 
-    A sentence that is a whole paragraph is not reported.
+    Each comes with the id of its chapter. Short sentences, and sentences at the beginning of a paragraph, are not
+    reported.
     """
     seen: set[bytes] = set()
     for chapter_id, text in book.texts.items():

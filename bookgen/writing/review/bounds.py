@@ -197,7 +197,10 @@ def _is_worse(before: Counter[str], after: Counter[str]) -> bool:
 
 
 def _in_order(edits: Mapping[int, PassageEdit]) -> list[int]:
-    """The edits' indexes in the order of the findings, the worst first. So these use up the limits on edits first."""
+    """The edits' indexes, sorted so that the edits for the worst finding come first.
+
+    If not all edits fit the limits, those for the worst findings are applied.
+    """
     return sorted(edits, key=lambda index: (edits[index].finding, index))
 
 

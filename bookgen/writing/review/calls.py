@@ -105,7 +105,11 @@ async def _judged(
 
 
 async def _answers(requests: Sequence[TextRequest], steps: Steps, read: Callable[[Mapping[str, Any]], T]) -> list[T]:
-    """What `read` makes of the usable answers. If there is none, raises the error of the first request."""
+    """Send the requests, and return the result of `read` for each usable reply.
+
+    If the model refuses a request or no reply to it is usable, it is skipped. If that happens to all, the first error
+    is raised.
+    """
     answers: list[T] = []
     failed: list[UpstreamAIError] = []
     for request in requests:

@@ -119,9 +119,10 @@ class WeighedChange:
 
 
 def weighed(first: Judgement | None, second: Judgement | None) -> WeighedChange:
-    """The result of both judgements. A change is kept only if both prefer the revision.
+    """The result for a change that was judged twice. It is kept only if both judgements prefer the revision.
 
-    `second` may be None if `first` does not prefer the revision.
+    `second` may be None if `first` does not prefer the revision. If a judgement is missing that the result depends on,
+    the result is NOT_COMPARED.
     """
     if first is None or (second is None and first.preference is Preference.REVISED):
         return WeighedChange(ComparisonResult.NOT_COMPARED)
@@ -204,7 +205,10 @@ def _version(change: ComparedChange, texts: list[str]) -> str:
 
 
 def _labels(change: ComparedChange) -> Iterator[tuple[str, Replacement]]:
-    """The label of each gap of a change."""
+    """Yield each replaced passage of a change with the label of its gap, the place that it leaves in the text.
+
+    The label is the number of the finding, such as "3"; if the change has several passages, "3.1", "3.2" and so on.
+    """
     several = len(change.replacements) > 1
     for place, each in enumerate(change.replacements, 1):
         yield (f"{change.finding}.{place}" if several else str(change.finding)), each

@@ -26,9 +26,10 @@ OTHER_PLACE = "Chapter {chapter}: “{quote}”"
 
 @dataclass(frozen=True, slots=True)
 class ReportEntry:
-    """One entry of a report. `chapter`: with the text that the editor read. `is_applied`: the change is in the book.
+    """One entry of a report: a change that was made, or an open finding.
 
-    `has_replacement`: the correction can be applied; if False, the author has to fix the finding.
+    `chapter`: the chapter with the text that the editor read. `is_applied`: the book has the change. `has_replacement`:
+    False if the entry has no text to apply, so that the author has to fix the finding.
     """
 
     chapter: Chapter
@@ -39,10 +40,12 @@ class ReportEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuthorsAnswer:
-    """The author model's answers to the findings, and which of them were applied.
+    """The author model's answer to an editor's findings, and what became of it.
 
-    After comparisons, `weighed` has their results by finding number. `proposed` has, by chapter
-    number, the texts with the rejected edits, for the chapters in which comparisons rejected any.
+    `revision`: its edits, and its reasons to decline findings. `revised`: the new texts, and the outcome of each edit.
+
+    The other two are empty unless a comparison with the draft has rejected edits. `weighed`: the comparison's result
+    for each finding number. `proposed`: by chapter number, the texts that still had the rejected edits.
     """
 
     revision: BookRevision
@@ -64,7 +67,10 @@ def without_edits_of(revision: BookRevision, chapters: set[int]) -> BookRevision
 
 
 def entries(material: Material, review: BookReview, answer: AuthorsAnswer | None = None) -> list[ReportEntry]:
-    """The entries of a report, by finding. A finding fully answered by edits is listed as those edits."""
+    """The entries of a report, in the order of the findings.
+
+    Each applied edit is an entry. A finding is an open entry too, unless all edits for it were applied.
+    """
     chapters = {chapter.chapter_number: chapter for chapter in material.chapters}
     listed: list[ReportEntry] = []
     for number, finding in enumerate(review.findings, 1):

@@ -162,7 +162,11 @@ def _place(passage: QuotedPassage, contents: Mapping[int, str], after: int = 0) 
 
 
 def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: Mapping[int, str]) -> list[TextSpan]:
-    """Where the passages are, except the one at `place`. Of two with the same words, the second is found further on."""
+    """The places of the passages, none of which overlaps `place` or another one.
+
+    If the first match of a passage overlaps, the next match is taken. So two passages with the same words get two
+    places. A passage without a place is left out.
+    """
     found: list[TextSpan] = []
     for passage in passages:
         other = _place(passage, contents)
@@ -174,7 +178,11 @@ def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: 
 
 
 def _replacement(proposed: str, place: TextSpan, content: str) -> str | None:
-    """The proposed text if it may replace the quote; None if not, for example if the quote occurs again later."""
+    """The proposed text if it may replace the quote at `place`; otherwise None.
+
+    It may not if it is empty, too long or the same as the quote, if the quote occurs again later in the chapter, or if
+    it would change the Markdown structure.
+    """
     quote = content[place.start : place.end]
     if not proposed or proposed == quote or len(proposed) > MAX_REPLACEMENT_CHARACTERS:
         return None

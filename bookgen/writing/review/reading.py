@@ -1,4 +1,4 @@
-"""The reading: the call in which an editor reads the book, and the claims in its reply."""
+"""The reading: the call in which a model, as the editor, reads the book, and its claims (unchecked findings)."""
 
 from __future__ import annotations
 

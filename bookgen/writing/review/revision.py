@@ -1,4 +1,4 @@
-"""The revision: the call in which the author answers an editor's findings with edits of passages."""
+"""The revision: the call in which a model, as the author, answers an editor's findings with edits of passages."""
 
 from __future__ import annotations
 
