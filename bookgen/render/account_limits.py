@@ -24,10 +24,10 @@ class _Line:
 
 
 class AccountTurns:
-    """Gives each account `at_once` turns. A turn lets one job run; up to `waiting` more jobs queue for the turns.
+    """Lets each account run `at_once` jobs at a time: each needs a turn. Up to `waiting` more jobs wait for a turn.
 
-    All accounts with a job that timed out in the last REMEMBERED_SECONDS share one more turn: only one of their jobs
-    runs at a time. So files that take too long to render occupy at most one worker, however many accounts request them.
+    Accounts that had a job time out in the last REMEMBERED_SECONDS also share a lock: only one job of all these
+    accounts runs at a time. So files that take too long to render occupy at most one worker.
     """
 
     def __init__(

@@ -19,7 +19,11 @@ _paginations: dict[str, Pagination] = {}
 
 
 class Edition:
-    """A manuscript with its settings. All formats of a book have one `key`, under which their pagination is cached."""
+    """A manuscript with its settings.
+
+    `key` identifies the manuscript and the settings, whatever the file format, so that all formats share one cached
+    pagination.
+    """
 
     def __init__(
         self, manuscript: Manuscript, settings: ExportSettings, key: str, cover_design: CoverDesign | None = None

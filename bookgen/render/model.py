@@ -15,7 +15,7 @@ from bookgen.models import SourceType
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Text in one style, or a reference to the chapter's note with index `note`. `text` "\\n": a forced line break."""
+    """Text in one style, or a forced line break (`text` is "\\n"), or a reference to note number `note` (from 0)."""
 
     text: str
     bold: bool = False
@@ -96,7 +96,7 @@ class Table:
 
     @property
     def is_short(self) -> bool:
-        """Whether the table takes about half a page at most. An estimate, for formats that an app paginates."""
+        """Whether the table takes about half a page at most: an estimate, as EPUB and Word have no fixed pages."""
         width = MAX_ROW_LETTERS / len(self.aligns)
         lines = 0.0
         for row in (self.head, *self.rows):

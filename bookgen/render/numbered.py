@@ -20,10 +20,10 @@ _List = tuple[int, int, list[str]]  # the index of its first token, its first nu
 
 
 def numbered_paragraphs(tokens: Sequence[Token]) -> frozenset[int]:
-    """The indexes of the tokens that open a list where the author meant paragraphs.
+    """The indexes of the tokens that open a list although the author meant paragraphs.
 
-    These are lists whose items all begin with a date, and single items whose number neither continues another list nor
-    is continued by one.
+    This is assumed of a list whose items all begin with a date, and of a list of one item if no other list ends with
+    the number before it or begins with the number after it.
     """
     lists = list(_lists(tokens))
     starts = {first for _, first, _ in lists}

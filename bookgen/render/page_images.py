@@ -24,7 +24,8 @@ _QUALITY = 80
 def scanned_pages(text: Manuscript, edition: Edition, first: int) -> dict[str, Any]:
     """The page count, and up to PAGES_OF_A_SCAN pages from number `first`.
 
-    Each page has the keys that `html_pages` returns. Its HTML is an image, with the page's text as the alt text.
+    The result has the keys `page_count` and `pages`. Each page has its `number`, `kind`, `chapter_id` and `html`: an
+    `img` element with the page as a WebP image, and with the page's text as the alt text.
     """
     whole = edition.layout
     pages = whole.pages[first - 1 : first - 1 + PAGES_OF_A_SCAN]

@@ -93,7 +93,7 @@ def reduced(original: Picture, most: int) -> Picture:
 
 
 def _xmp(image: Image.Image) -> bytes:
-    """The picture's mark of origin, which a picture made from it keeps."""
+    """The picture's XMP packet with its mark of origin, for pictures made from this one. Empty if it has none."""
     return bytes(image.info.get("xmp", b""))
 
 

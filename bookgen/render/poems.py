@@ -19,13 +19,14 @@ _NUMBER = re.compile(rf"[\W_]*(?:\d{{1,2}}|{_ROMAN}|{_ROMAN.lower()})[\W_]*")
 
 
 def with_poems(section: Section) -> Section:
-    """The chapter with its poems, and in each stanza the deepest indent of its poem.
+    """The chapter with its `poems` filled in, and in each stanza the deepest indent of its poem.
 
-    A poem begins with a heading. Headings below the level of the chapter's highest titles, and headings that are only
-    numbers, are parts of a poem. For a chapter that is one poem with the chapter's title, no poem is listed.
+    A poem begins with a heading of the chapter's highest level. Lower headings, and headings that are only a number,
+    belong to the poem above them. If the chapter's only poem has the chapter's title, `poems` stays empty.
 
-    A poem begins a page, unless it and the poem before it are both very short, as haiku are. The chapter's first poem
-    begins a page only if another one, whose title is the chapter's, stands above it and the two are not very short.
+    A poem begins a new page, unless it and the poem before it both have at most MAX_SHARED_LINES lines. The first poem
+    usually stays on the chapter's first page. If more than a few lines of verse stand above it, they are a poem too;
+    then the first poem begins a new page if both together have more than MAX_SHARED_LINES lines.
     """
     section = replace(section, blocks=tuple(_with_poem_indents(section.blocks)))
     headings = [

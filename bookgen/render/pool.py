@@ -39,8 +39,8 @@ class RenderLoad(NamedTuple):
 class RenderPool:
     """A pool of workers, started on demand: one per core, up to four, but at least one more than an account can use.
 
-    Further jobs wait in a first-in, first-out queue that is bounded in jobs and in bytes. Each account has at most two
-    jobs in it, so no account can delay the others for long.
+    Further jobs wait in a first-in, first-out queue that is bounded in jobs and in bytes. The services take a `turn` of
+    the account before they `run` its job. Each account has two turns, so it has at most two jobs here at a time.
     """
 
     def __init__(
@@ -97,9 +97,9 @@ class RenderPool:
             self._queued_bytes -= len(data)
 
     async def run_patiently(self, account_id: int, job: Any) -> Any:
-        """Run a job in a turn of the account. Retry if too many jobs wait or the worker process stops.
+        """Take a turn of the account, and run a job. Retry if too many jobs wait or the worker process stops.
 
-        Raises what `run` raises, except that MAX_TRIES tries that end in RenderingFailed raise RenderTimeout.
+        After MAX_TRIES such failures it raises RenderTimeout. Other errors are those of `run`, without a retry.
         """
         tries = 0
         while True:
@@ -189,7 +189,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs. If not, `ask` would raise RuntimeError under uvloop."""
+        """Whether the process still runs and can be sent a job. If not, sending raises RuntimeError under uvloop."""
         return self._process.returncode is None and not self._stdin.is_closing()
 
     @property

@@ -140,7 +140,11 @@ class _Quotes:
         return not self._inner or _INCHES.match(self._text, place + 1) is not None
 
     def _begins_a_word(self, place: int) -> bool:
-        """Whether a mark that could open a quotation is an apostrophe, as in 'tis or if no later mark closes it."""
+        """Whether a single mark before a word is an apostrophe, as in 'tis, although it could open a quotation.
+
+        It is also an apostrophe if no later mark closes it. Exception: outside double quotation marks, at the
+        paragraph's start or after a comma or colon, it opens speech whose end may be in a later paragraph.
+        """
         text = self._text
         if _DECADE.match(text, place + 1) or (self._elided and self._elided.match(text, place + 1)):
             return True

@@ -70,7 +70,10 @@ def without_needless_breaks(blocks: Sequence[Block]) -> list[Block]:
 
 
 def as_break(block: Block) -> Block:
-    """The block, or a scene break if it is a paragraph, heading or list that contains only the sign of one."""
+    """A scene break if the block contains only the sign of one, such as "* * *"; otherwise the block itself.
+
+    The block may be a paragraph, a heading, or a list of one empty item: a sign that Markdown took for a bullet.
+    """
     match block:
         case Paragraph(spans) | Heading(_, spans) if spans and not any(span.code or span.href for span in spans):
             text = "".join(span.text for span in spans)

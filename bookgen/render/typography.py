@@ -51,7 +51,7 @@ def polisher(language: Locale) -> Callable[[str], str]:
 
 
 def _held(found: re.Match[str]) -> str:
-    """The matched initials, with spaces that keep them on the line of the name after them."""
+    """The matched text with no-break spaces if it is a name's initials, as in "J. R. R. Tolkien"; else as it is."""
     is_name = found[0].isupper() and found[1].isupper() and len(found[0].split()) <= _MAX_INITIALS
     return found[0].replace(" ", _NBSP) if is_name else found[0]
 

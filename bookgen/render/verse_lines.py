@@ -24,11 +24,11 @@ _SENTENCE_END = re.compile(r"""[.!?…。！？:;—–](?:[ \t*_~"'“”‘’
 
 
 def is_in_lines(paragraph: str) -> bool:
-    """Whether a paragraph in a book of prose is set line by line, such as a rhyme, an address or a log.
+    """Whether a paragraph in a book of prose must keep its line breaks, as a rhyme, an address or a log.
 
-    True for short lines. True for three or more longer lines if each begins with a dash or a digit. If some of these
-    begin with a capital, it may be prose: then false for lines that an editor may have wrapped, for lines that all end
-    like a sentence or introduce speech, and for a line as long as a paragraph.
+    True for two or more short lines. Otherwise there must be three or more lines, each beginning with a dash, a digit
+    or a capital. If one begins with a capital, it may be prose: the result is then False if an editor may have wrapped
+    the lines, if all lines but the last end like a sentence or introduce speech, or if a line is very long.
     """
     lines = paragraph.split("\n")
     if len(lines) == 1 or all(_letters(line) <= MAX_LETTERS_OF_LINES for line in lines):
@@ -79,7 +79,7 @@ def without_indents(spans: Spans) -> tuple[Spans, tuple[int, ...]]:
 
 
 def _shows(span: Span) -> bool:
-    """Whether a line with this span is kept. A no-break space is text: poets set empty lines with it."""
+    """Whether the span has visible text or a note. A no-break space counts as text: poets set empty lines with it."""
     return span.note is not None or bool(_MARKS.sub("", span.text).strip(" "))
 
 

@@ -1,7 +1,7 @@
 """A process that renders one job at a time: `python -m bookgen.render.worker MEMORY`. The pool starts and feeds it.
 
 Jobs arrive on stdin, pickled by the service, each after its length in four bytes. Answers go to stdout in the format of
-`answers`. The worker ends at the end of stdin, so also when its parent ends.
+`answers`. The worker exits when its stdin is closed, so it also ends when its parent does.
 """
 
 from __future__ import annotations

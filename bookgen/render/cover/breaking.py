@@ -67,7 +67,10 @@ class Units:
         self._tracking = face.tracking
 
     def of(self, text: str, widest: float) -> list[Unit]:
-        """The units of a text. Words longer than `widest`, a line's width at the smallest type size, are divided."""
+        """Divide a text into units. A word wider than `widest` becomes several.
+
+        `widest` is the line width at the smallest type size, in per mille of that size.
+        """
         found: list[Unit] = []
         for word in text.split():
             found += self._word(word, widest)
@@ -97,7 +100,7 @@ class Units:
         return found
 
     def _anywhere(self, word: str, widest: float) -> list[Unit]:
-        """A long word that cannot be hyphenated, divided wherever a line is full."""
+        """Divide a word that cannot be hyphenated into units of almost the width `widest`, between any two letters."""
         found: list[Unit] = []
         held = ""
         for letter in clusters(word):
@@ -166,11 +169,11 @@ def _cheapest(
     widest: float,
     evenness: float,
 ) -> tuple[float, int] | None:
-    """The lowest cost of the lines that hold all units before `end`, and the first unit of the last of these lines.
+    """Find the best line that ends before the unit `end`. Returns the total cost so far and the line's first unit.
 
-    `reach`: the width of the text before each unit. `before`: for each unit at which the last line can start, the
-    lowest cost of the lines above it, and the first unit of the line directly above. `mean`, `widest`: the mean and the
-    greatest line width. Returns None if every possible last line would be too wide.
+    `before` has the results for the line above: for each unit at which this line can start, the total cost so far, and
+    the first unit of the line above. `reach`: the width of the text before each unit. `mean`, `widest`: the mean and
+    the greatest line width. Returns None if every possible line would be too wide.
     """
     last = units[end - 1]
     cost = last.cost if end < len(units) else 0.0
@@ -199,7 +202,10 @@ def _behind(word: str) -> float:
 
 
 def _between(part: str, after: str, within: float) -> float:
-    """The cost of a line break between ideographs, after `part`. `within`: the cost if it may divide a word."""
+    """The cost of a line break between two ideographs, `part` before it and `after` behind it.
+
+    `within` is the cost of a break that may divide a word. A break after a punctuation mark or a particle costs less.
+    """
     if part[-1] in _ENDS + _PAUSES:
         return -8.0
     if after[:1] in _PARTICLES:

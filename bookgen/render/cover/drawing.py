@@ -54,8 +54,8 @@ class DrawnShape:
 class Lettering:
     """A text as outlines, drawn above all shapes.
 
-    `ground` is the colour behind it and `box` encloses its ink. `height` is that of its capitals, or of its letters if
-    the script has no capitals. `missing` counts letters that no font has.
+    `ground` is the colour behind the text, and `box` encloses the text. `height` is the height of its capitals in
+    pixels, or of its letters if the script has no capitals. `missing` is the number of letters that no font has.
     """
 
     role: str

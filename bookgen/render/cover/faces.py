@@ -9,10 +9,10 @@ from bookgen.render.fonts.families import SANS, SERIF, Source, static, variable
 
 @dataclass(frozen=True, slots=True)
 class DisplayFace:
-    """A typeface with its setting on a cover.
+    """A typeface, and how text in it is set on a cover: weight, slant, case and spacing.
 
     `tracking`: additional space between letters, per mille of the type size. `lead`: the distance between baselines as
-    a multiple of the type size. If letters of two lines would touch, the distance is greater.
+    a multiple of the type size; it is increased where letters of two lines would touch.
     """
 
     source: Source

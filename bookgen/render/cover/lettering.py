@@ -90,7 +90,7 @@ class SetText:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Typeset lines without a size yet: lengths are per mille of it. `torn`: the cost of the costliest line break."""
+    """Typeset lines. Lengths are per mille of the type size, chosen later. `torn`: the cost of the worst line break."""
 
     lines: tuple[GlyphOutline, ...]
     pitch: float
@@ -145,7 +145,7 @@ class Typesetter:
         return self._units[key]
 
     def _counts(self, units: Sequence[Unit], measure: float, height: float, largest: float) -> range:
-        """The numbers of lines worth trying, the fewest first."""
+        """Estimate how many lines the text will need. Returns the counts to try, in ascending order."""
         total = sum(unit.width + unit.gap for unit in units) / 1000
         full = math.ceil(total * largest / measure)
         even = round(math.sqrt(height * total / (measure * self.face.lead)))

@@ -14,7 +14,7 @@ from bookgen.render.scenes.brush import Brush
 
 @dataclass(frozen=True, slots=True)
 class Tones:
-    """The colours of an object: most of it, its second part, and its lines. `ground` is the colour behind it."""
+    """An object's colours: `main` for most of it, `second` for details, `line` for lines; `ground` is around it."""
 
     main: Colour
     second: Colour

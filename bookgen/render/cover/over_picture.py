@@ -25,7 +25,11 @@ _STRONGEST = 0.94
 
 
 def lettered(picture: Image.Image, copy: Copy, *, seed: str, width: int, height: int) -> Image.Image:
-    """The picture cropped to size, with the title at its calmer end, top or bottom, and the author at the other."""
+    """Crop the picture to the size in pixels and put the texts on it. Returns the result.
+
+    The title is at the top or at the foot, wherever the picture has less detail; the author is at the other end. `seed`
+    chooses the typefaces.
+    """
     image = ImageOps.fit(picture.convert("RGB"), (width, height), Image.Resampling.LANCZOS)
     chance = random.Random(f"over {seed}")
     palette = Palette("picture", _DARK, _LIGHT, (_LIGHT, _LIGHT, _LIGHT, _LIGHT))

@@ -113,7 +113,12 @@ class Sheet:
         return small or self._free < _MIN_FIGURE * self.drawing.height
 
     def texts(self, measure: float, height: float, share: float, largest: float = _LARGEST_TITLE) -> Texts:
-        """The texts in lines of width `measure`. The title gets `share` of the height, or more if it is too small."""
+        """Set the texts as large as they fit into the width `measure` and the `height`, both in pixels.
+
+        The title gets `share` of the height. If it is then too small for a thumbnail, it gets more; if that is not
+        enough, subtitle and author are made smaller. `largest`: the title's largest size, as a share of the sheet's
+        width.
+        """
         for lesser in (1.0, _LESSER):
             texts = self._texts(measure, height, share, largest, lesser)
             if texts.title.capital >= MIN_CAPITAL_HEIGHT * self.drawing.width:
@@ -121,7 +126,7 @@ class Sheet:
         return texts
 
     def _texts(self, measure: float, height: float, share: float, largest: float, lesser: float) -> Texts:
-        """The texts, with subtitle and author scaled by `lesser`."""
+        """Set the texts as for `texts`, with the sizes of subtitle and author multiplied by `lesser`."""
         gap = self.drawing.width * _GAP * lesser
         subtitle = self._beside(self.copy.subtitle, self.typography.subtitle, measure, height, _SUBTITLE * lesser)
         author = self._beside(self.copy.author, self.typography.author, measure, height, _AUTHOR * lesser)
@@ -145,7 +150,11 @@ class Sheet:
         return self._typesetters[face]
 
     def _beside(self, text: str, face: DisplayFace, measure: float, height: float, largest: float) -> SetText | None:
-        """The subtitle or author: in several lines if it would be too small in one. None if the text is empty."""
+        """Set the subtitle or the author, in several lines if one line would be too small. None if the text is empty.
+
+        `measure` and `height`: the width and height for all texts, in pixels. `largest`: the largest size, as a share
+        of the sheet's width.
+        """
         if not text:
             return None
         width = self.drawing.width
@@ -214,8 +223,8 @@ class Sheet:
     ) -> None:
         """Draw the texts in these colours, adjusted where the contrast with the ground would be too low.
 
-        `ground`: the colours behind the texts, by default the palette's ground. `author_ground`: the colour behind the
-        author, if it is another. A text without a colour gets the palette's ink.
+        A text without a colour gets the palette's ink. `ground`: all colours that occur behind the texts, by default
+        the palette's ground. `author_ground`: the colour behind the author, if it is none of these.
         """
         grounds = tuple(ground) or (self.palette.ground,)
         ink, texts = self.palette.ink, placed.texts

@@ -31,7 +31,11 @@ _LETTERS_AN_EM = 2.1
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a block is in its poem. `is_whole`: the poem is to stay on one page."""
+    """Where a block is in its poem.
+
+    `is_whole`: the poem is short enough to stay on one page. `begins`: the block is the first below the poem's title.
+    `ends`: it is the poem's last.
+    """
 
     is_whole: bool
     begins: bool
@@ -42,7 +46,7 @@ _IN_LONG_POEM = _Place(is_whole=False, begins=False, ends=False)
 
 
 def _places(blocks: Sequence[Block], geometry: Geometry) -> dict[int, _Place]:
-    """The place of each block of a chapter of poems, by its index. A poem begins with its heading."""
+    """For a chapter of poems: where each block is in its poem, by the block's index. Each heading begins a poem."""
     letters = geometry.measure / geometry.size * _LETTERS_AN_EM  # in a line; an estimate, since Word sets the lines
     titles = [index for index, block in enumerate(blocks) if isinstance(block, model.Heading)]
     places = {}

@@ -96,9 +96,10 @@ class _DocxWriter:
 
     @property
     def _start(self) -> str:
-        """The type of a chapter's section: "oddPage", which can insert a blank page, only for print, as in the PDF.
+        """The Word section type of a chapter: "oddPage" to begin it on a right-hand page, else "nextPage".
 
-        Known limitation: after each such blank page, LibreOffice omits a running head.
+        "oddPage" is used only in the print profile, if the settings ask for it. Known limitation: after a blank page
+        that it inserts, LibreOffice omits a running head.
         """
         printed = self._settings.profile == "print"
         return "oddPage" if printed and self._settings.chapter_starts == "right" else "nextPage"
@@ -225,10 +226,10 @@ class _DocxWriter:
         )
 
     def _furniture(self) -> dict[str, str]:
-        """The headers and footers all sections share: relationship ids, by names such as "header-even".
+        """Add the headers and footers that all chapters share. Returns their ids by names such as "header-even".
 
-        Left pages show the title, and all pages show the page number, if the settings include them. The first page of a
-        chapter has no running head, and right pages have that of `_chapter_head`.
+        The header of left pages has the book's title, and the footer of all pages has the page number, each only if the
+        settings include it. The header of a chapter's first page is empty. `_chapter_head` adds those of right pages.
         """
         heads, folios = self._settings.running_heads, self._settings.page_numbers
         number = paragraph("Footer", field("PAGE", "1") if folios else "")
@@ -241,9 +242,9 @@ class _DocxWriter:
         }
 
     def _chapter_head(self, section: Section) -> dict[str, str]:
-        """The header of a chapter's right pages: its title, where possible as a Word field.
+        """Add the header of a chapter's right pages, with its title. Returns its id by its name, as `_furniture` does.
 
-        The field stores the title too, for programs that cannot evaluate it.
+        If possible, the title is a Word field, which Word updates when the heading is edited.
         """
         shown = self._in_a_line(section.name)
         _, heading = chapter_heading(section, self._settings, self._language)
@@ -343,6 +344,6 @@ def _entry(style: str, title: str, number: int, page: str, properties: str = "")
 
 
 def _break(section: str) -> str:
-    """The end of a section. Word needs a paragraph for it, which is made too low to cause an extra page."""
+    """A section break. Word stores it in a paragraph, which is one point high so that it causes no extra page."""
     low = '<w:spacing w:before="0" w:after="0" w:line="20" w:lineRule="exact"/><w:rPr><w:sz w:val="2"/></w:rPr>'
     return f"<w:p><w:pPr>{low}{section}</w:pPr></w:p>"

@@ -118,7 +118,7 @@ class EpubWriter:
         return style_sheet(self._settings, self._language, verse=verse)
 
     def _back(self) -> None:
-        """Add the pages after the chapters. There are none; subclasses may add some."""
+        """Add pages after the chapters. This class adds none; a subclass may override it."""
 
     def _image(self, picture: Picture) -> Picture:
         """The picture to put into the file. Subclasses may reduce it."""

@@ -165,7 +165,10 @@ class ChapterWriter:
     # page breaks
 
     def _marks(self) -> str:
-        """The markers of all printed pages that begin in the next block. They are put before that block."""
+        """The markers of all printed pages that begin within the next verse, code, table or figure.
+
+        They are written in front of its content. In paragraphs and headings, `_leaf` puts each marker at its word.
+        """
         self._block_number += 1
         return "".join(self._mark(start) for start in self._due())
 
@@ -236,7 +239,10 @@ class _Words:
         self._open = False
 
     def pieces(self, text: str) -> Iterator[str]:
-        """Split the text before each word. While a piece is being handled, `count` is the number of its word."""
+        """Split the text into words and spaces.
+
+        At each `yield`, `count` is the index of the current word in its paragraph, from 0; at a space, of the next one.
+        """
         for index, part in enumerate(SPACES.split(text)):
             if index:
                 self.end()
@@ -258,7 +264,7 @@ class _Words:
 
 
 def _with_wide_gaps(spans: Spans) -> Spans:
-    """The spans with no-break spaces for all but the last of several spaces, of which HTML would show only one."""
+    """Keep the width of several spaces in a row, which HTML shows as one: all but the last become no-break spaces."""
     return tuple(span if span.code else replace(span, text=re.sub(" (?= )", "\u00a0", span.text)) for span in spans)
 
 

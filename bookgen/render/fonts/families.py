@@ -12,9 +12,10 @@ _OWN = Path(__file__).parent / "files"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A typeface family's four files, in the font package `package` or, without one, in `folder`.
+    """The font files of a typeface family: regular, italic, bold and bold italic. Styles may share a file.
 
-    `index` selects a face of a font collection. `axes` gives the axis values of a variable font.
+    The files are in the Python package `package`, or in `folder` if that is empty. `index` selects a face of a font
+    collection. For a variable font, `axes` returns the axis values of a style.
     """
 
     name: str
@@ -35,7 +36,7 @@ class Source:
 
     @property
     def release(self) -> str:
-        """A string that changes whenever the shapes of the letters may have changed."""
+        """The version of the font: its package's version, or the name and size of the file if it is in no package."""
         if self.package:
             from importlib.metadata import version  # slow to import, and only needed here
 
@@ -67,7 +68,11 @@ def variable(
     italic: bool = True,
     weights: tuple[float, float] = (400.0, 700.0),
 ) -> Source:
-    """A variable typeface: one file, or two with italics. The package and the files are named after `name`."""
+    """A variable typeface: one file, or two with italics. The package and the files are named after `name`.
+
+    `axes`: the axes as in the file's name. `optical`: the optical size of body text, in points; None without such an
+    axis. `weights`: the weights for regular and bold.
+    """
     upright = f"{_stem(name)}[{axes}].ttf"
     slanted = f"{_stem(name)}-Italic[{axes}].ttf" if italic else upright
     return Source(name, upright, slanted, upright, slanted, _package(name), optical=optical, weights=weights)
@@ -80,7 +85,7 @@ def static(name: str, styles: tuple[str, str, str, str] = ("Regular", "Italic", 
 
 
 def _own(name: str, bold: str = "Regular") -> Source:
-    """A typeface whose files are part of bookgen."""
+    """An upright typeface whose files are part of bookgen. `bold`: the file's style that is used for bold."""
     files = [f"{_stem(name)}-{style}.ttf" for style in ("Regular", bold)]
     return Source(name, files[0], files[0], files[1], files[1], variable=False)
 

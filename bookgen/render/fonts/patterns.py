@@ -73,7 +73,10 @@ def patterns(language: str) -> Patterns | None:
 
 @cache
 def _dictionaries() -> dict[str, Path]:
-    """The dictionary files by tag. A language without a file of its own has the file of its first country."""
+    """The dictionary files by language tag, such as "de_at" or "fr".
+
+    If a language has files only for countries, the language alone gets the first of these in alphabetical order.
+    """
     found: dict[str, Path] = {}
     for path in sorted((package_folder("pyphen") / "dictionaries").glob("hyph_*.dic")):
         name = path.stem.removeprefix("hyph_").lower()

@@ -104,10 +104,10 @@ class Style:
         return width, fragment
 
     def _numbers(self, text: str, glyphs: list[tuple[int, int]]) -> list[int]:
-        """The character numbers (see `Face`) of a word's glyphs.
+        """The numbers by which a PDF refers to a word's glyphs, one for each glyph.
 
-        `glyphs`: pairs of a glyph and the place in `text` where its cluster begins. The first glyph of a cluster
-        represents the cluster's whole text.
+        `glyphs`: pairs of a glyph and the place in `text` where its cluster begins. When text is copied, the first
+        glyph of a cluster gives the cluster's whole text, and the others give nothing.
         """
         number = self.face.number
         if [cluster for _, cluster in glyphs] == list(range(len(text))):

@@ -102,9 +102,10 @@ class Typeface:
         return tuple(self._mixed(text, style, kind, wide))
 
     def _wide_marks(self, text: str, kind: dict[str, Any]) -> Source | None:
-        """The font of the ideographs, if punctuation marks that Latin also has must be set in it; otherwise None.
+        """The font in which to set marks such as “ and … that Latin and Chinese share. None if the style's own will do.
 
-        They must be in languages without spaces, if the text also has ideographs or consists only of such marks.
+        In a language without spaces between words, these marks get the font of the ideographs if the text contains
+        ideographs or consists only of such marks.
         """
         if not self.unspaced or kind.get("mono") or not _WIDE_MARKS.search(text):
             return None
@@ -128,7 +129,7 @@ class Typeface:
             yield held, current
 
     def _parts(self, text: str, style: Style) -> Iterator[str]:
-        """Divide the text into words, and any word that no single face has completely into single letters."""
+        """Divide the text into words, to set each in one face. A word that no face covers is divided into letters."""
         for script, letters in groupby(clusters(text), _script):
             word = list(letters)
             whole = "".join(word)

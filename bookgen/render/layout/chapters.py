@@ -17,7 +17,7 @@ from bookgen.render.model import Heading, Paragraph, Section, Span
 
 @dataclass(slots=True)
 class ChapterPages:
-    """A chapter's pages. `before`: how many printed pages of text precede them. `first`: the number of the first."""
+    """A chapter's pages. `before`: how many printed pages of text precede them. `first`: the first page's number."""
 
     section: Section
     before: int
@@ -54,11 +54,11 @@ def chapter_pages(setter: Setter, section: Section, structure: Element, before: 
 
 
 def _keep_whole(rows: list[Row], poems: list[int], lines: int, above: int) -> None:
-    """Mark the rows so that a poem that fits on a page is not divided.
+    """Mark the rows, in place, so that a poem that fits on a page is not divided between pages.
 
-    `poems`: the indexes of the rows where poems begin. `lines`: lines per page. `above`: lines above the first row.
-    A longer poem is divided between its stanzas and, unless it is the chapter's first, begins on a new page. A page may
-    end short after any poem.
+    A poem that is too long for a page begins a new page, unless it is the chapter's first; its pages may end short
+    between stanzas. A page may also end short after any poem. `poems`: the indexes of the rows where poems begin.
+    `lines`: lines per page. `above`: lines above the first row.
     """
     for first, end in zip(poems, [*poems[1:], len(rows)], strict=False):
         while end > first and rows[end - 1].blank:

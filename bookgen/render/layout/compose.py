@@ -22,7 +22,11 @@ from bookgen.render.settings import ExportSettings
 
 
 def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> Setter:
-    """The setter for a book's text. It opens the fonts again, since each file embeds only the glyphs it uses."""
+    """Create the tools to set one book's text: fonts, line breaking and page geometry.
+
+    The fonts are opened anew for each file, since they collect the glyphs to embed in it. With `measuring`, characters
+    that no font has are no error.
+    """
     speech = language(manuscript.language)
     maker = WordMaker(Typeface(settings.font, manuscript.language, measuring=measuring), rtl=speech.rtl)
     hyphens = Hyphens(manuscript.language, enabled=settings.hyphenate)
@@ -31,7 +35,7 @@ def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: b
 
 
 class Composer:
-    """Lays out one book. `measuring`: only for its pagination, so that characters that no font has are no error."""
+    """Lays out one book. With `measuring`, only for `pagination()`: characters that no font has are then no error."""
 
     def __init__(self, manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> None:
         self._manuscript = manuscript

@@ -114,7 +114,11 @@ class FrontMatter:
         return self._geometry.lines * self._geometry.lead
 
     def _stack(self, page: Page, top: float, parts: Sequence[_Part], foot: float = 0.0) -> None:
-        """Place centred texts from `top` down, above the space `foot`. They start higher or shrink if needed."""
+        """Add centred texts to the page, one below another.
+
+        They begin `top` points below the top of the text area and leave `foot` points free at the bottom. Texts that
+        need more room begin higher; if that is not enough, they are set smaller.
+        """
         geometry = self._geometry
         room = self._height - foot
         shrunk = next((each for each in _SHRUNK if self._stack_height(parts, each) <= room), _SHRUNK[-1])
@@ -151,9 +155,10 @@ def anchor(section: Section) -> str:
 
 
 def copyright_paragraphs(manuscript: Manuscript, settings: ExportSettings, language: Locale) -> list[str]:
-    """The paragraphs of the copyright page, with the watermark. Without a copyright page only the watermark.
+    """The paragraphs of the copyright page: copyright, publisher, ISBN and watermark, as far as there are any.
 
-    Without a title page, the notice about sample text comes first.
+    If the settings include no copyright page, only the watermark is returned. If they include no title page, which
+    would show the notice about sample text, this notice comes first in both cases.
     """
     notice = [] if settings.include_title_page else [manuscript.notice]
     if not settings.include_copyright_page:

@@ -47,8 +47,8 @@ def _ends_sentence(tokens: Sequence[Token]) -> bool:
 def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, Shape] | None:
     """Remove the first letter from `words` for a drop cap.
 
-    Returns the letter as a line, its size, and the shape of the text around it. None if a drop cap would look wrong,
-    for example in a short paragraph or without a letter.
+    Returns the letter as a line, its type size in points, and the shape of the paragraph around it. None if a drop cap
+    would look wrong, for example in a short paragraph or without a letter. `lead`: points between baselines.
     """
     if len(words.tokens) < _MIN_WORDS * 2 or words.rtl:
         return None
@@ -76,7 +76,7 @@ def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, 
 
 
 def _depth(style: Style, letter: str) -> float:
-    """How far the letter reaches below the baseline, as a share of the size, such as the tail of a Q."""
+    """How far the letter reaches below the baseline (as the tail of a Q does), as a share of the type size."""
     font, factor = style.face.hb_font, style.face.per_mille * style.scale / 1000
     extents = [font.get_glyph_extents(glyph) for glyph, _, _ in style.glyphs(letter)]
     return max((-(each.y_bearing + each.height) * factor for each in extents if each), default=0.0)

@@ -25,8 +25,8 @@ _End = tuple[int, int, float, float, float]  # the word, the place in it, and th
 class Breakpoint(NamedTuple):
     """A place where a line may end. `at` is 0 after the word, > 0 inside it with a hyphen, < 0 inside without one.
 
-    `width` and `gaps` are the text's width and gaps from the paragraph's start to a line that ends here. `next_width`
-    and `next_gaps` are those to the start of the next line.
+    `width` is the text's width from the paragraph's start to a line that ends here, and `gaps` how far its spaces can
+    stretch, in multiples of a word space. `next_width` and `next_gaps` are the same up to the start of the next line.
     """
 
     word: int
@@ -100,8 +100,9 @@ class _Search:
         """Add the best line that ends at each of the `places` in the word number `word`.
 
         `width` and `gaps` are those of the text before the word; `next_gaps` includes the gap after it. `last`: this is
-        the paragraph's last word. A line that starts at an early row may be overfull; such rows are dropped. The search
-        stops at the first row whose line is too empty, since lines from later rows are emptier still.
+        the paragraph's last word. Each row in `active` is tried as the line's start, the longest line first. If that
+        line is too long, the row is dropped: it is too early for all later words too. If the line is too short, the
+        remaining rows are skipped, since their lines are shorter still.
         """
         measure, expansion, tolerance, active = self.measure, self.expansion, self.tolerance, self.active
         widths, start_gaps, totals, hyphens = self.widths, self.gaps, self.totals, self.hyphens
@@ -176,7 +177,11 @@ def fit(
     micro: bool = True,
     forbidden: Collection[tuple[int, int]] = (),
 ) -> list[Breakpoint] | None:
-    """The best line ends for lines of one width. None if no solution is within the tolerance.
+    """Find the best line ends for lines of one width. None if no solution is within the tolerance.
+
+    `tolerance`: how far a line may be stretched, in multiples of the normal stretch of its spaces. Without `hyphenate`,
+    words are not divided. `micro`: letters may be widened or narrowed slightly. `forbidden`: pairs of a word and a
+    place in it where a break is avoided.
 
     This runs for every paragraph, often twice, so it is optimised: most words are skipped quickly, because even the
     longest line that could end at them is too short.
@@ -286,7 +291,11 @@ def _reached(node: _LineEnd, measures: Measures, end: float, gaps: float, tolera
 def _lines_to(
     place: Breakpoint, active: list[_LineEnd], measures: Measures, tolerance: float, *, is_last: bool, micro: bool
 ) -> tuple[list[_LineEnd], list[_LineEnd]]:
-    """The nodes from which a line may still begin, and the best line that ends at `place`, for each number of lines."""
+    """Try to end a line at `place`. Returns the nodes where later lines may begin, and the new nodes.
+
+    Each of the `active` nodes is tried as the line's start; those from which the line is too long are dropped. For each
+    number of lines so far, only the line with the lowest total cost gives a new node. `is_last`: the text ends here.
+    """
     alive: list[_LineEnd] = []
     best: dict[int, tuple[float, _LineEnd]] = {}
     for index, node in enumerate(active):

@@ -216,9 +216,10 @@ def _measures(shape: Shape) -> Measures:
 
 
 def _justified(missing: float, measure: float, letters: float, gaps: float, micro: bool) -> tuple[float, float]:
-    """The expansion of the letters and the opening of the gaps that justify a line.
+    """How to justify a line that is `missing` shorter than `measure`: by wider letters, then by wider gaps.
 
-    The letters take most of the difference up to their limit, the gaps take the rest.
+    Returns the width of the letters in percent, and the width to add to each word space. The letters take most of the
+    difference, up to their limit. `letters`: the line's width without spaces. `gaps`: how many word spaces can stretch.
     """
     expansion = 100.0
     if micro:

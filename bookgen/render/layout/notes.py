@@ -67,7 +67,7 @@ class FootNotes:
         return heights | dict.fromkeys(self.behind, 0.0)
 
     def _family(self, number: int) -> list[int]:
-        """A note and the notes below it."""
+        """The number of a note, followed by the numbers of all notes that are printed directly below it."""
         return [number, *(each for found in self._followers.get(number, ()) for each in self._family(found))]
 
     def _height(self, number: int) -> float:

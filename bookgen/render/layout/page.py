@@ -10,9 +10,10 @@ from bookgen.render.layout.rows import Element, Mark
 
 @dataclass(slots=True)
 class Placed:
-    """A mark (text, rule, image or fill) whose row has its baseline at (x, y), in points from the page's lower left.
+    """A mark (text, rule, image or fill) and its place on the page, in points from the page's lower left corner.
 
-    `x` is the text's left edge. It is only final when the page is known to be a left or a right one.
+    `x` is the left edge of the text area, and `y` the baseline of the mark's row. `x` is only final when it is known
+    whether the page is a left or a right one.
     """
 
     mark: Mark

@@ -43,7 +43,8 @@ _Way = tuple[float, Any, Any]
 class PageSearch:
     """Finds the page breaks of one chapter.
 
-    `capacity` is in grid lines, `note_heights` in points. A page with notes loses another `note_gap`.
+    `capacity` is the height of a page in grid lines. `note_heights` are the heights of the footnotes, and `note_gap` is
+    the space above them on a page; these and `lead`, the height of a grid line, are in points.
     `can_change(paragraph, change)` says whether a paragraph can be set a line longer (1) or shorter (-1); it is only
     called if the pages are not good otherwise.
     """
@@ -161,7 +162,10 @@ class PageSearch:
         return not above.keep and not above.together
 
     def _add_changed(self, found: list[_Page], start: int, fullest: int, room: int) -> None:
-        """Add to `found` the pages that become full if one or two paragraphs on them are a line longer or shorter."""
+        """Add to `found` the pages that become full if one or two paragraphs on them are a line longer or shorter.
+
+        `fullest`: the row after the fullest page from `start`. `room`: the page's grid lines for rows and notes.
+        """
         for end, wanted in ((fullest - 1, 1), (fullest - 2, 2), (fullest + 1, -1)):
             if not start < end < len(self._rows) or self._rows[end - 1].begins_page:
                 continue
@@ -195,9 +199,9 @@ class PageSearch:
         }
 
     def _fullest(self, start: int, room: int) -> int:
-        """The row after the last one of the fullest page from `start`.
+        """The row after the fullest page that begins at `start`. `room`: its number of grid lines for rows and notes.
 
-        The page has all rows that fit together with their notes, but it ends before a row with `begins_page`.
+        The page has as many rows as fit with their notes, at least one. It ends before a row with `begins_page`.
         """
         end = bisect_right(self._units, self._units[start] + room, start) - 1
         if (at := bisect_right(self._begun, start)) < len(self._begun):

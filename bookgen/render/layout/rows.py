@@ -106,7 +106,11 @@ def text_rows(
     keep: bool = False,
     paragraph: int = -1,
 ) -> list[Row]:
-    """One row per line of `words`. `before`: the number of words that precede them in the block."""
+    """One row for each of the `lines` into which `words` were broken.
+
+    `before`: how many words of the same block precede `words`. `keep`: each row stays on the page of the next one.
+    `paragraph`: the number under which the chapter's `Looseness` can set the paragraph again; -1 if it cannot.
+    """
     return [
         Row(
             marks=[TextMark(line, x, size, element)],

@@ -37,7 +37,10 @@ _TITLES = (46.0, 40.0, 34.0, 28.0, 23.0, 18.0, 14.0)
 
 
 def for_spreads(settings: ExportSettings, ages: str) -> ExportSettings:
-    """The settings adapted to a picture book: print in colour with bleed, no hyphenation, no justification, no TOC."""
+    """The settings adapted to a picture book: print in colour with bleed, no hyphenation, no justification, no TOC.
+
+    `ages`: the book's `AgeRange`. It determines the type size, unless the settings have one.
+    """
     size, _ = SIZES[AgeRange(ages)]
     printed = settings.profile == "print"
     return replace(

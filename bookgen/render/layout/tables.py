@@ -138,7 +138,7 @@ def shares(least: Sequence[float], most: Sequence[float], room: float) -> list[f
 
 
 def _capped(widths: Sequence[float], room: float) -> list[float]:
-    """The widths, limited by the common maximum at which they fill the room together."""
+    """The widths, the largest of them cut down to one common maximum, so that their sum is `room`."""
     left, cap = room, 0.0
     for count, width in zip(range(len(widths), 0, -1), sorted(widths), strict=True):
         cap = left / count

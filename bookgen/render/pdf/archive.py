@@ -99,7 +99,10 @@ def keywords(manuscript: Manuscript) -> str:
 
 
 def make_pressable(file: PdfFile, manuscript: Manuscript) -> None:
-    """Make the file a PDF/X-1a: name the printing condition (process and paper) of its colours, from the ICC's list."""
+    """Make the file a PDF/X-1a, as printers require.
+
+    It then names the printing process and paper that its colours are meant for, by a name from the ICC's registry.
+    """
     file.info["GTS_PDFXVersion"] = pdfdoc.PDFString("PDF/X-1:2001")
     file.info["GTS_PDFXConformance"] = pdfdoc.PDFString("PDF/X-1a:2001")
     if manuscript.source:  # PDF 1.3 has no XMP for it

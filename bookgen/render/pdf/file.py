@@ -179,7 +179,10 @@ class PdfFile:
         return reference
 
     def _write_entries(self, entries: Sequence[OutlineEntry], parent: Any, reference: Any, name: str) -> int:
-        """Write the entries below `parent`, expanded. Their objects' names begin with `name`. Returns their number."""
+        """Write the entries below `parent`, expanded, and return their number, including inner ones.
+
+        The names of their objects begin with `name`.
+        """
         names = [f"{name}{number}" for number in range(1, len(entries) + 1)]
         places = [pdfdoc.PDFObjectReference(each) for each in names]
         parent["First"], parent["Last"], count = places[0], places[-1], len(entries)

@@ -136,7 +136,10 @@ def _tag(data: bytes) -> str:
 
 
 def _postscript_name(font: Any, face: Face) -> str:
-    """The font's PostScript name; for a variable font, whose instances share that name, the face's key."""
+    """The font's PostScript name, without special characters.
+
+    For a variable font it is made from the face's key, since all weights of such a font have the same PostScript name.
+    """
     name = None if face.variations else font.get_name(hb.OTNameIdPredefined.POSTSCRIPT_NAME)
     return "".join(each for each in (name or face.key) if each.isalnum() or each in "-_")
 

@@ -13,14 +13,17 @@ _OPERATORS = {"M": "m", "L": "l", "C": "c", "Z": "h"}
 
 
 def inks(colour: Colour) -> str:
-    """Shares of cyan, magenta, yellow and black. Black replaces what the others share: their sum is at most 200 %."""
+    """Shares of cyan, magenta, yellow and black from 0 to 1, as PDF operands.
+
+    Black replaces the part that the other three have in common, so the sum is at most 200 %.
+    """
     shares = [1 - value / 255 for value in colour]
     black = min(shares)
     return " ".join(f"{share:.3f}" for share in (*(share - black for share in shares), black))
 
 
 def rgb(colour: Colour) -> str:
-    """Shares of red, green and blue, as PDF operands."""
+    """Shares of red, green and blue from 0 to 1, as PDF operands."""
     return " ".join(f"{value / 255:.3f}" for value in colour)
 
 
@@ -52,7 +55,11 @@ def _path(path: str) -> str:
 
 
 def _cubics(before: str, text: str) -> Iterator[str]:
-    """The quadratic curves with the coordinates `text` as cubic ones. The first starts where `before` ends."""
+    """Convert quadratic curves to PDF operators for cubic curves.
+
+    `text`: the curves' coordinates from SVG path data. `before`: the coordinates before them; the first curve starts at
+    the last point of these.
+    """
     x, y = map(float, before.split()[-2:])
     numbers = map(float, text.split())
     for left, top, right, end in zip(numbers, numbers, numbers, numbers, strict=True):

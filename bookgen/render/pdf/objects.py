@@ -16,14 +16,14 @@ _COLOURS = {"L": "/DeviceGray", "RGB": "/DeviceRGB", "CMYK": "/DeviceCMYK"}
 
 
 def dictionary(**values: Any) -> Any:
-    """A PDF dictionary. Names among the values are strings with a slash, such as "/Font"."""
+    """A PDF dictionary with these entries. A value that is a PDF name is passed with its slash, such as "/Font"."""
     return pdfdoc.PDFDictionary(values)
 
 
 class StreamObject(pdfdoc.PDFObject):
-    """A PDF stream: data with a dictionary, which each file contains as an object of its own.
+    """A PDF stream: bytes, and a dictionary that describes them.
 
-    It has a line end before `endstream`, which PDF/A requires and reportlab omits.
+    It replaces reportlab's own class, which omits the line end before `endstream` that PDF/A requires.
     """
 
     def __init__(self, data: bytes, **values: Any) -> None:

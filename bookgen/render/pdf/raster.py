@@ -30,7 +30,7 @@ def _painted(drawing: Drawing, width: int, ground: tuple[int, int, int, int]) ->
 
 
 def _page(drawing: Drawing, scale: float) -> bytes:
-    """The drawing as a one-page PDF, with one point per pixel."""
+    """The drawing as a one-page PDF, enlarged by `scale`. PDFium renders each point of the page as one pixel."""
     file = PdfFile(round(drawing.width * scale), round(drawing.height * scale), "", compress=False)
     file.draw(list(operators(drawing, 0.0, 0.0, scale, for_screen=True)))
     file.end_page()

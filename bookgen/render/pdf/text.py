@@ -69,7 +69,10 @@ class TextWriter:
 
 
 def _shown(style: Style, items: list[Item], space: float, opening: float) -> str:
-    """The words and gaps of one style as the content of a show-text array."""
+    """The words and gaps of one style as the content of a PDF show-text array.
+
+    `space`: the width of a word space. `opening`: what justification adds to it. Both are per mille of the type size.
+    """
     glyph, advance = style.face.code(style.space_number), style.face.advance(style.space_number)
     spaces = items[1::2]
     if spaces.count(SPACE) == len(spaces):
@@ -96,7 +99,10 @@ def _gap(glyph: str, adjust: float) -> str:
 
 
 def _lifted(shown: str, size: float, rise: float) -> str:
-    """Convert the heights between LIFT_MARKs to changes of the text rise, which stacked marks need within a word."""
+    """Replace the heights between LIFT_MARKs in the array `shown` with operators that change the text rise.
+
+    Stacked accents need this, since they are higher than the rest of their word. `rise`: that of the rest, in points.
+    """
     parts = shown.split(LIFT_MARK)
     for index in range(1, len(parts), 2):
         parts[index] = f"]TJ {rise + int(parts[index]) * size / 1000:.2f} Ts ["

@@ -204,7 +204,7 @@ class _Wrap:
 
 
 def _without_last_sentence(paragraphs: list[str]) -> list[str]:
-    """The paragraphs without the last sentence; empty if there is only one."""
+    """The paragraphs without the last sentence of the last one. A paragraph of one sentence is removed."""
     *before, last = paragraphs
     shortened = "".join(_SENTENCE.findall(last.strip())[:-1]).strip()
     return [*before, shortened] if shortened else before

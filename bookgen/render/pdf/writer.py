@@ -89,7 +89,10 @@ class _PdfWriter:
             file.catalog["ViewerPreferences"] = dictionary(**preferences)
 
     def _shift(self, index: int) -> float:
-        """The shift of the page to the right. The bleed is at the outer edge, so only left-hand pages are shifted."""
+        """How far the page's content is moved to the right, in points.
+
+        Only a left-hand page is moved, by the width of its bleed, which is at its left edge.
+        """
         recto_right = (index % 2 == 0) != self._layout.rtl
         return 0.0 if recto_right else self._bleed
 
@@ -123,7 +126,10 @@ class _PdfWriter:
         self._file.draw(strokes)
 
     def _link_marks(self, index: int, mark: TextMark) -> Callable[[str], str] | None:
-        """The `enter` for `TextWriter.operators` that tags the text of links. None without links or tags."""
+        """A function that tags the links in a line. None if the line has no links, or the file no tags.
+
+        Called with a URL, it returns the operators that begin the link's text; with "", those that end it.
+        """
         element, tags = mark.element, self._tags
         if element is None or not tags.on or not any(style.href for style, _ in mark.line.segments):
             return None

@@ -104,7 +104,10 @@ def _pose(told: str, chance: random.Random) -> str:
 
 
 def _props(scene: Scenery, told: str, where: str, x: float) -> None:
-    """Draw the things that the text mentions and that PROPS places at `where`, around a hero at `x`."""
+    """Draw the things in PROPS that the text mentions, near a hero at `x`.
+
+    Only things whose place in PROPS is `where` are drawn: "far", "sky", "air", "held" or "ground".
+    """
     chance = scene.chance
     for words, draw, hangs in PROPS:
         if hangs != where or not re.search(rf"\b(?:{words})", told.lower()):

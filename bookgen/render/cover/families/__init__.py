@@ -61,8 +61,8 @@ MOOD_PALETTES = {
 class Family:
     """A way to compose a cover, with suitable palettes and typography.
 
-    `genres`: the family is a first choice for genres whose names contain one of these. `shows`: what a picture by this
-    family shows when it is drawn without text; empty if the family only works with text.
+    `genres`: a book whose genre contains one of these words gets this family before families that do not match.
+    `shows`: what a picture by this family shows if it is drawn without text; empty if the family only works with text.
     """
 
     name: str

@@ -41,7 +41,10 @@ def constellation(sheet: Sheet) -> None:
 
 
 def _crescent(center: Point, radius: float, inner: float) -> str:
-    """The shaded right side of a ball, as SVG path data. `inner`: 0 shades half of the ball; up to 1, less and less."""
+    """The shaded right side of a ball, as SVG path data.
+
+    `inner` is at least 0 and less than 1: 0 shades exactly half of the ball, and a greater value shades less.
+    """
     (x, y), k = center, radius * ROUND
     bend = radius * inner
     return (

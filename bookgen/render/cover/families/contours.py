@@ -37,8 +37,8 @@ def contours(sheet: Sheet) -> None:
 def _ring(center: Point, radius: float, waves: list[tuple[float, int, float]], share: float) -> list[Point]:
     """The points of a contour line. Lines are rounder near the summit and rotate slowly on the way down.
 
-    `share`: the line's place, from 0 at the summit to 1 at the foot. `waves`: the size of a wave as a share of the
-    radius, how often it swings in one turn, and its phase.
+    `share`: the line's place, from 0 at the summit to 1 at the foot. `waves` bend the line: each has its height as a
+    share of the radius, its number of crests around the line, and its phase in radians.
     """
     points = []
     for at in range(0, 360, 3):

@@ -61,7 +61,7 @@ def _in_a_place(sheet: Sheet, free: Box, hour: Hour) -> None:
 
 
 def _hill(sheet: Sheet, free: Box, hour: Hour) -> None:
-    """Draw two hills. They replace a place, such as a forest, on covers whose title leaves too little room for it."""
+    """Draw two hills as a simple background, for covers where the title leaves too little room for a landscape."""
     wide, ground = sheet.page.width, hour.lit(colour("#7fbf63"))
     for x, up, shade in ((0.15, 0.34, mix(ground, hour.foot, 0.35)), (0.7, 0.26, ground)):
         hill = Brush(sheet.drawing, wide * x, sheet.page.bottom)

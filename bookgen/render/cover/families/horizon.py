@@ -40,7 +40,10 @@ def horizon(sheet: Sheet) -> None:
 
 
 def _ridge(sheet: Sheet, base: float, height: float, lowest: float) -> list[tuple[float, float]]:
-    """A line of hills from edge to edge, closed along the bottom of the page. Its valleys stay above `lowest`."""
+    """The points of a polygon: a wavy ridge from edge to edge, and everything below it down to the foot of the page.
+
+    `base`: the ridge's mean y. `height`: the size of its waves. A ridge with valleys below the y `lowest` is raised.
+    """
     page, chance = sheet.page, sheet.chance
     waves = [(1.75**-octave, 1.7**octave * chance.uniform(0.7, 1.3), chance.uniform(0, 6.28)) for octave in range(6)]
     step = page.width / 160

@@ -36,7 +36,8 @@ def skyline(sheet: Sheet) -> None:
 def _house(sheet: Sheet, box: Box, sky: float, shade: Colour, lamp: Colour) -> None:
     """Draw a house. Its roof does not rise above `sky`, the y where the title's area ends.
 
-    Each house has its own random generator, so that more windows on a taller sheet do not change the next houses.
+    Each house uses a random generator of its own. Its number of windows, which depends on the sheet's height, therefore
+    does not change the houses after it.
     """
     drawing, unit = sheet.drawing, sheet.unit
     chance = random.Random(sheet.chance.random())
