@@ -75,10 +75,10 @@ async def run(options: Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A written backup.
+    """What was written into a backup. `counts`: by kind, such as `tables`. `size`: of the backup file, in bytes.
 
-    `left_out`: tables that are not bookgen's. `why_no_export`: why the trial restore has no export to compare; empty if
-    it has one. `missing`: a sentence for each picture that is not in the backup.
+    `left_out`: the names of tables that are not bookgen's. `why_no_export`: why no book was exported, whose file the
+    trial restore could compare; empty if one was. `missing`: a sentence for each picture that is not in the backup.
     """
 
     made_at: datetime

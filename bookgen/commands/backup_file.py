@@ -29,9 +29,10 @@ FILES = ("*.key*", "*.pem*", "outbox/*.eml")
 
 
 def files_of(settings: Config) -> dict[str, bytes | None]:
-    """The files to back up: for each path, relative to the data folder, None, since its content is read from the file.
+    """The files of the data folder to back up, by their relative paths.
 
-    A secret key from the settings has no file, so the result has its content instead of None.
+    The value is None if the content is to be read from the file. Only a secret key from the settings has no file: its
+    value is the content.
     """
     found: dict[str, bytes | None] = {
         str(PurePosixPath(path.relative_to(settings.data_dir))): None
@@ -111,10 +112,10 @@ async def restore_contents(
     stored: StoredTarget,
     into: Path | None = None,
 ) -> Contents:
-    """Restore a backup from its `frames` and return what it contained.
+    """Restore a backup and return what it contained. `frames`: the records of the backup.
 
-    Its rows go into the caller's transaction, the files of books into `stored`, and the files of the data folder into
-    the folder `into`. If `into` is None, the latter are skipped.
+    The rows are inserted in the caller's transaction. The files of books are given to `stored`. The files of the data
+    folder are written into the folder `into`, or skipped if it is None.
     """
     contents = Contents(await read_manifest(frames))
     await restore_rows(connection, frames, contents, migrations)

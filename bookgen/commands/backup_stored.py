@@ -72,9 +72,10 @@ async def write_outside(
 
 
 class StoredTarget:
-    """Stores restored files: at `place` under new names, or in their rows if there is no place.
+    """Stores the files of a backup that is being restored: in `place`, or in the database if it is None.
 
-    The names are new so that two databases never share a file. `journal` lists them for `undo`.
+    In `place`, the files get new names, so that two databases never share a file. The file `journal` lists these names
+    for `undo`.
     """
 
     def __init__(self, connection: asyncpg.Connection, place: FilePlace | None, journal: Path) -> None:

@@ -1,4 +1,7 @@
-"""`bookgen check`: test everything that the service needs, and say what to do about each problem."""
+"""`bookgen check`: test everything that the service needs, and say what to do about each problem.
+
+Each check is a function. It returns a phrase that describes what it found, and raises a BookgenError for a problem.
+"""
 
 from __future__ import annotations
 
@@ -151,7 +154,10 @@ async def _database(settings: Config) -> str:
 
 
 def _left_by_a_move(settings: Config) -> str:
-    """Name the clusters that moves to a newer PostgreSQL left behind, which can be deleted; empty if there are none."""
+    """A phrase that names the data folders of older PostgreSQL versions, which can be deleted; empty if there are none.
+
+    They are left when the embedded database is moved to a newer version.
+    """
     if settings.database_url or len(found := majors(settings.data_dir)) < 2:
         return ""
     left = ", ".join(str(settings.data_dir / f"pg{version}") for version in found[:-1])
@@ -176,7 +182,7 @@ def _connections(settings: Config, pooled: bool, room: int) -> str:
 
 
 async def model(settings: Config) -> str:
-    """Ask the model for an outline, the reply whose format weak models most often get wrong."""
+    """Check the model by asking it for an outline, the reply whose format weak models most often get wrong."""
     calls = _Calls(build_model(settings, tries=1))
     name = calls.model.name
     try:
@@ -219,7 +225,10 @@ def _unusable(sentence: str) -> UpstreamAIError:
 
 @dataclass
 class _Calls:
-    """Implements `writing.steps.Steps` without recording costs or storing replies."""
+    """Calls the model for a check. Unlike the calls for a book, it records no costs and stores no replies.
+
+    It has the methods of `writing.steps.Steps`. `replies`: the replies so far.
+    """
 
     model: TextModel
     replies: list[TextReply] = field(default_factory=list)
@@ -236,7 +245,10 @@ class _Calls:
 
 
 async def runs(settings: Config) -> str:
-    """Check that this server's model may continue every unfinished book. Raises StartupError if some have to wait."""
+    """Check that no unfinished book waits for a model that this server does not use: the one that began to write it.
+
+    Raises StartupError if some do.
+    """
     chosen = build_model(settings, tries=1)
     await chosen.find_name()
     await chosen.close()

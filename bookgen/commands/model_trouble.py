@@ -21,7 +21,10 @@ def explained(model: str, message: str, *, address: str = "", detail: str = "", 
 
 @contextlib.asynccontextmanager
 async def told(log: Path | None, say: Callable[[str], None]) -> AsyncIterator[None]:
-    """A context in which `say` gets each model failure once, soon after it is logged. Without a `log`, it gets none."""
+    """A context that follows the server's `log` and calls `say` with a message for each model failure.
+
+    A repeated message is passed on only once. If `log` is None, this does nothing.
+    """
     if log is None:
         yield
         return

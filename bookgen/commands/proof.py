@@ -44,7 +44,10 @@ def _choices(text: str) -> tuple[str, ...]:
 
 
 async def run(options: argparse.Namespace) -> int:
-    """Make and show a report. Returns 0, or 1 if it cannot be made."""
+    """Have the book proofread, show the suggestions, and apply those that the user chooses.
+
+    Returns 0, or 1 if the book could not be proofread.
+    """
     console = Console(highlight=False)
     async with server_and_account.reached(options, create=False) as server, Client(server.url) as client:
         await server.sign_in(client)
@@ -65,7 +68,10 @@ async def run(options: argparse.Namespace) -> int:
 
 
 async def _read(client: Client, console: Console, book: Found, every: float) -> Found:
-    """Start a report on the book, or join the one in progress, and return it when it is finished."""
+    """Have the book proofread, or join the proofreading in progress. Return the report when it is finished.
+
+    `every`: the longest time between two looks at the progress, in seconds.
+    """
     begun = await client.proofread(book["id"])
     with console.status("Reading ...") as shown:
         async for report in client.reading(begun["id"], every):
@@ -107,7 +113,7 @@ async def _ask(client: Client, console: Console, report: Found, pending: Sequenc
 
 
 def answer(console: Console) -> str:
-    """The chosen letter. The end of input means quit."""
+    """Ask the user what to do with a suggestion, and return the letter of the answer. The end of input means quit."""
     try:
         return console.input(QUESTION, markup=False).strip().lower()[:1]
     except EOFError:

@@ -93,9 +93,9 @@ async def _undo_killed(settings: Config, places: Places) -> None:
 
 
 def _shortage(settings: Config) -> str:
-    """A sentence if the disk is full, else empty.
+    """A sentence to append to an error message if the disk of the embedded database is full; otherwise empty.
 
-    On a full disk the embedded server stops, and the error says only that the connection was lost.
+    A full disk stops the embedded server. The error itself says only that the connection was lost.
     """
     space = None if settings.database_url else disk_space(settings.data_dir)
     return f" Its disk has {space.free >> 20} MB free." if space and space.free < FULL_BYTES else ""

@@ -115,7 +115,10 @@ async def _show(options: Namespace, database: Database, _: Quota) -> int:
 
 
 async def _steer(options: Namespace, database: Database, quota: Quota) -> int:
-    """Pause, resume or cancel one run, or with `--all` all runs, whose errors are then printed instead of raised."""
+    """Pause, resume or cancel one run, or with `--all` all of them. Returns the exit code.
+
+    With `--all`, the error of a run is printed instead of raised, and the exit code is FAILED.
+    """
     name = options.runs_command
     transactions = Transactions(OperatorProcess(database.runs, quota))
     if not options.all:

@@ -78,11 +78,10 @@ def _url(text: str) -> str:
 
 @contextlib.asynccontextmanager
 async def reached(options: argparse.Namespace, *, create: bool = True) -> AsyncIterator[ServerAccount]:
-    """The server given by the options, or a server that is started now and stopped at the end.
+    """A context with the server that the options name, or a server that is started now and stopped at the end.
 
-    Raises StartupError if the options do not fit together or the server does not start.
-
-    Without `create`, this raises NoDatabase instead of starting a server that would create an embedded database.
+    Raises StartupError if the options do not fit together or the server does not start. `create`: whether a server may
+    be started that first has to create its embedded database; if not, NoDatabase is raised.
     """
     if options.login and not options.server:
         raise StartupError("--login needs --server.")

@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 def explained(error: Exception) -> BookgenError:
     """A BookgenError with a message of one line for `error`.
 
-    Unknown errors are also logged with a traceback, and with `BOOKGEN_LOG_LEVEL=debug`, all errors are.
+    An error of an unknown kind is also logged with its traceback. With `BOOKGEN_LOG_LEVEL=debug`, every error is.
     """
     known = _sentence(error)
     if known is None or os.environ.get("BOOKGEN_LOG_LEVEL") == "debug":

@@ -32,7 +32,7 @@ class Lines:
         print(text, flush=True)
 
     def picture(self, path: Path) -> None:
-        """Show the picture if the terminal supports it. If not, the user finds its path in the list of files."""
+        """Show the picture, if the output can. Plain lines cannot: the user finds its path in the list of files."""
 
     def outline(self, book: Mapping[str, Any]) -> None:
         self.say(

@@ -42,9 +42,9 @@ class AddonCheckoutSchema(CheckoutSchema):
 
 
 def shown_owned(owned: OwnedAddon, period_end: datetime, remaining: int) -> dict[str, Any]:
-    """An owned add-on as JSON. `remaining`: the uses that are left; -1 means unlimited.
+    """An owned add-on as JSON. `remaining`: how often it can still be used; -1 means without limit.
 
-    `period_end`: the end of the account's period, shown for an add-on without a period of its own.
+    `period_end`: when the account's billing period ends. It is shown if the add-on has no billing period of its own.
     """
     return shown(
         UserAddonSchema,

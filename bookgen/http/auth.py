@@ -338,7 +338,10 @@ def _caller(request: web.Request) -> Caller:
 
 @contextlib.contextmanager
 def _told_of_failure(request: web.Request, way: SignInWay, name: str = "") -> Iterator[None]:
-    """Log a sign-in that the block refuses, with the caller's address and `name`, for programs such as fail2ban."""
+    """Log and count a sign-in that fails because the code in the `with` block refuses it. The error is raised again.
+
+    The log line has the caller's address and `name`, for programs such as fail2ban.
+    """
     try:
         yield
     except (InvalidCredentials, InvalidInput, PermissionDenied, RateLimited) as error:
@@ -356,7 +359,10 @@ async def _holder(request: web.Request) -> int | None:
 
 @contextlib.asynccontextmanager
 async def _own_guess(request: web.Request) -> AsyncIterator[None]:
-    """Count one guess of the caller's current password, for the block that compares it. See `_one_guess`."""
+    """Count a guess of the caller's own current password, which the code in the `with` block checks.
+
+    The guess is not counted if the block raises nothing. Raises RateLimited after too many guesses.
+    """
     db = request.app[SERVICES].database.http
     candidate = await accounts.candidate_by_id(db, request[ACCOUNT_ID], _caller(request).origin)
     async with _one_guess(request, candidate):
@@ -365,11 +371,14 @@ async def _own_guess(request: web.Request) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def _one_guess(request: web.Request, candidate: LoginCandidate) -> AsyncIterator[None]:
-    """Count a guess of a password, and take it back if the block succeeds. Raises RateLimited after too many guesses.
+    """Count a guess of a password, which the code in the `with` block checks. Raises RateLimited after too many.
 
-    The count of an account covers all addresses, spellings of the name and processes of the server. Addresses from
-    which the account has signed in before have a count of their own, so that strangers cannot lock the owner out. Names
-    without an account are counted separately, so that many of them evict no account from the limiter's memory.
+    The guess is not counted if the block raises nothing. `candidate`: the name that the caller gave, and its account.
+
+    Guesses are counted for each account: from all addresses, for all spellings of its name, in all server processes. A
+    browser or network from which the account has signed in before has a separate count, so that strangers cannot lock
+    the owner out. Guesses for names without an account are counted apart from those for accounts, so that many of them
+    evict no account's count from the rate limiter's memory.
     """
     per_address = request.app[SERVICES].limiter.budgets[LimitClass.AUTH]
     budget = Budget(min(per_address.capacity, MAX_GUESSES), per_address.seconds * GUESS_WINDOWS)

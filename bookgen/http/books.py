@@ -163,10 +163,10 @@ async def duplicate_book(request: web.Request) -> web.Response:
 
 @dataclass(frozen=True, slots=True)
 class LoadedBook:
-    """A book as read from the database. `shown`: its detail form, without the estimate and the chapters.
+    """A book as read from the database. `shown`: its detail form as JSON, without the estimate and the chapters.
 
-    `unchanged`: the cached chapters that are still current, by id. `sketches`: all chapters, in order. Unless the book
-    is `large`, the sketches of all other chapters include the text.
+    `unchanged`: the chapters whose cached JSON is still valid, by id; their text was not read. `sketches`: all
+    chapters, in order. They include the texts that were read, unless the book is `large`: then they have no text.
     """
 
     book: Book
@@ -195,9 +195,10 @@ def version_read(request: web.Request) -> str | None:
 
 
 async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
-    """The book in its detail form with its ETag, or the part of it that the caller requested, or 304.
+    """The response with the whole book and its ETag. If the caller asked for some fields only, it has only those.
 
-    `code`: the status of the response. Raises NotFound unless the book is the caller's.
+    A GET of a version that the caller already has is answered with 304. Otherwise, `code` is the status. Raises
+    NotFound if there is no such book or it is another account's.
     """
     found = errors.must_exist(await books.version(request.app[SERVICES].database.http, request[ACCOUNT_ID], book_id))
     request[BOOK_VERSION], request[SHOWN_BOOK] = found.version, book_id
@@ -270,7 +271,10 @@ def _part(request: web.Request, found: BookVersion, loaded: LoadedBook, code: in
 def _with_chapters(
     request: web.Request, loaded: LoadedBook, before: bytes, code: int, view: BookView | None = None
 ) -> web.Response:
-    """The response: `before`, which is the JSON up to the chapters, and the chapters; in pieces if they are large."""
+    """The response with the book's chapters after `before`, the JSON up to them. Long texts are sent in pieces.
+
+    `view`: which fields of a chapter it has; None for all of them.
+    """
     pick, pictures = view.of_chapter if view else dict[str, Any], loaded.artwork.illustrations
     if loaded.large and (view is None or "content" in view.chapters):
         return in_pieces(request, loaded.sketches, pictures, before=before, after=_END, status=code, pick=pick)
@@ -314,7 +318,10 @@ def _estimated(estimate: Callable[[], Estimate] | None) -> dict[str, Any]:
 
 
 async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]) -> list[dict[str, Any]]:
-    """The books in their list form, each with the progress of its newest run, or None if it never had a run."""
+    """The books as JSON in their list form, with the progress of each book's newest run.
+
+    A run is the writing of a book. The progress of a book that never had a run is None.
+    """
     db, account_id, public_url = (
         request.app[SERVICES].database.http,
         request[ACCOUNT_ID],

@@ -293,7 +293,7 @@ class BookViewQuerySchema(Query):
 
     @post_load
     def whole_chapters(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """If the caller asked for `chapters`, put the names of all fields of a chapter in place of that name."""
+        """Return the query with the name `chapters`, if it is there, replaced by the names of all chapter fields."""
         names = asked.get("fields", "").split(",")
         if CHAPTERS in names:
             names += [f"{CHAPTERS}.{name}" for name in ChapterSchema().fields]
@@ -319,7 +319,7 @@ class BookArtwork:
 def shown_in_list(
     book: Book, chapters_count: int, word_count: int, progress: dict[str, Any] | None, cover_image_url: str | None
 ) -> dict[str, Any]:
-    """The book as JSON in its list form, `BookListedSchema`. `progress`: None for a book that never had a run."""
+    """The book as JSON in its list form, `BookListedSchema`. `progress`: None if its writing was never started."""
     return shown(
         BookListedSchema,
         book,
@@ -354,7 +354,10 @@ def shown_whole(
 
 
 def estimated(estimate: Estimate | None) -> dict[str, Any]:
-    """The fields with the estimated cost and time of a full run. `estimate`: None for a book without an outline."""
+    """The JSON fields with the estimated cost and time of writing the whole book.
+
+    `estimate`: None for a book without an outline. Then both fields are null.
+    """
     return {
         "estimated_cost_micros": estimate and estimate.cost_micros,
         "estimated_seconds": estimate and estimate.seconds,

@@ -136,7 +136,10 @@ def _refuse_false(value: bool) -> None:
 
 @says(minProperties=1)
 class ApplyManySchema(Body):
-    """What to apply: suggestion ids, severities, or all safe suggestions. Of several fields, only the first counts."""
+    """Which suggestions to apply: those with certain ids, those of certain severities, or all safe ones.
+
+    If several fields are sent, `suggestion_ids` takes precedence over `severity`, and `severity` over `safe`.
+    """
 
     suggestion_ids = List(Integer(minimum=1), MAX_IDS)
     severity = List(fields.String(validate=choice(Severity)), len(Severity), metadata={"example": ["major", "minor"]})

@@ -85,9 +85,9 @@ class AnthropicProvider(SdkProvider):
         return {name: value for name, value in options.items() if name not in self._unknown}
 
     def _learned(self, error: Exception, sent: Iterable[str]) -> bool:
-        """Record what the error says was rejected: an optional field or the number of tokens. False if it is neither.
+        """Adapt later requests to an error that rejects an optional field or the number of tokens.
 
-        If True, the request is worth sending again without that. `sent`: the optional fields of the request.
+        Return whether the error did so: then the same request is worth sending again. `sent`: its optional fields.
         """
         if status_of(error) not in (400, 422):
             return False
@@ -118,7 +118,10 @@ def _messages(request: TextRequest) -> list[dict[str, Any]]:
 
 
 def _breakpoints(request: TextRequest) -> set[int]:
-    """Return the `id()` of each part that ends a cached prefix: of the last four parts that have `cache` set."""
+    """Return the `id()` of each part of the prompt up to which the provider shall cache it.
+
+    These are the last four parts that have `cache` set: the API accepts no more.
+    """
     parts: list[Block | Message] = [*request.system, *request.messages]
     return {id(part) for part in [part for part in parts if part.cache and part.text][-MAX_BREAKPOINTS:]}
 
@@ -156,7 +159,10 @@ async def _listen(streamed: StreamedReply, partial: PartialReply) -> StopReason 
 
 
 def _read_usage(partial: PartialReply, told: Mapping[str, Any] | None) -> None:
-    """Record the usage that an event reports. It replaces the earlier one, since the counts are running totals."""
+    """Store the token counts in `told`, the usage that an event reports, in `partial.usage`.
+
+    They replace earlier counts, since each event reports the totals so far. None: the event reports no usage.
+    """
     if told is None:
         return
     fields = {

@@ -41,15 +41,16 @@ class Cure(StrEnum):
 
 
 class CallFailed(Exception):
-    """A call that failed.
+    """A model call failed.
 
-    - `message`: what the provider did, to follow "The model provider", such as "is busy".
-    - `retry_after`: the seconds that the provider asked to wait.
-    - `usage`: as reported before the call broke off.
-    - `bound`: whether one of our deadlines ended the call.
-    - `cut`: whether the answer had begun, so that the provider may charge more than it reported.
-    - For the operator only: `detail`, the provider's message; `address`, the server's; `cure`, what helps; and `to_do`,
-      the text of `cure`.
+    - `message`: completes a sentence that begins with "The model provider", such as "is busy".
+    - `retry_after`: how many seconds the provider asked us to wait; None if it did not.
+    - `usage`: what the failed call used, as far as that is known.
+    - `bound`: whether one of our own time limits ended the call.
+    - `cut`: whether the reply had begun. Then the provider may charge more than `usage`.
+    - `detail`: the provider's own error message. It and the following ones are shown only to the operator.
+    - `address`: the URL of the server.
+    - `cure`: what the operator can do. `to_do`: the same as a sentence.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class CallFailed(Exception):
 
     @property
     def of_all_calls(self) -> bool:
-        """Whether the provider refuses this server's key or credit, not just this call."""
+        """Whether the provider refuses every call of this server, because of its key or its credit."""
         return self.failure is FailureKind.LOCKED_OUT and self.cure in (Cure.KEY, Cure.CREDIT)
 
 

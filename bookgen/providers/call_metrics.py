@@ -18,9 +18,10 @@ TOKEN_KINDS = ("input", "output", "cache_write", "cache_read")
 
 
 class CallCounts:
-    """The metrics of one model. `name` is a function because a local server may report its model's name later.
+    """The metrics of one model.
 
-    It returns `provider:model`.
+    `name` returns the model's name as `provider:model`. It is a function because a local server may report the name
+    only later.
     """
 
     def __init__(self, name: Callable[[], str]) -> None:
@@ -50,7 +51,10 @@ class CallCounts:
 
     @contextmanager
     def trying(self) -> Iterator[Callable[[TextReply], TextReply]]:
-        """A context manager that counts one try of a call. Pass the reply through the function that it yields."""
+        """A context manager that counts one try of a call: its result, how long it took, and its usage.
+
+        It yields a function, which must be called with the reply and returns it. Without that the try counts as failed.
+        """
         clock = asyncio.get_running_loop().time
         began, outcome = clock(), "error"
 

@@ -27,15 +27,18 @@ class Deadlines:
 
     @classmethod
     def of(cls, total: float) -> Deadlines:
-        """Return deadlines for calls of `total` seconds, in the usual proportions: 10, 60 and 30 of 180 seconds."""
+        """Return the time limits of a call that may take `total` seconds.
+
+        A third of it is the limit for the first byte, a sixth the limit for silence, and at most 10 s that to connect.
+        """
         return cls(connect=min(10, total), first_byte=total / 3, idle=total / 6, total=total)
 
 
 class Speed:
     """The speed of a model, learned from its calls, and the deadlines that follow from it.
 
-    `usual`: the shortest deadlines; a slow model gets longer ones. `own`: the model runs on a local server, so that its
-    speed cannot be assumed before it is measured.
+    `usual`: the shortest deadlines; a slow model gets longer ones. `own`: the model runs on a server of the operator,
+    not in a known cloud. Nothing is known about its speed before it is measured.
     """
 
     def __init__(self, usual: Deadlines, *, own: bool) -> None:
@@ -53,7 +56,7 @@ class Speed:
     def deadlines(self, prompt_tokens: int, max_tokens: int, others: int) -> Deadlines:
         """Return the deadlines of a call while `others` other calls are in flight.
 
-        For a local server, the deadlines for the first byte and for silence double after each call without a response.
+        For a local server, the limits for the first byte and for silence double after each call that got no response.
         """
         first, idle = self._usual.first_byte, self._usual.idle
         if self._own:

@@ -19,8 +19,12 @@ class ImageRequest:
     """A request for one picture.
 
     - `size`: WIDTHxHEIGHT in pixels. The provider may choose another size.
-    - `patience`, `halt`, `budget`, `stage` and `chapter_number`: as in TextRequest.
     - `references`: pictures of the characters, for providers that accept some. The prompt also describes them.
+    - `stage` and `chapter_number` identify the call in errors and in the ledger of costs.
+    - `account_id`: accounts take turns when calls have to wait.
+    - `patience`: how many seconds to wait for a provider that is busy or cannot be reached; None: as long as the
+      model's settings say. `halt` ends the wait.
+    - `budget` reserves the cost of each try.
     """
 
     stage: str
@@ -36,7 +40,7 @@ class ImageRequest:
 
 @dataclass(frozen=True, slots=True)
 class ImageReply:
-    """`data`: the unchecked bytes from the provider. `spent`: the calls that were paid for it, failed ones too."""
+    """A picture as the provider sent it; `data` is unchecked. `spent`: the calls that it cost, even failed ones."""
 
     data: bytes
     model: str
@@ -45,7 +49,7 @@ class ImageReply:
 
 @dataclass(frozen=True, slots=True)
 class Painted:
-    """A checked and re-encoded JPEG, with how it was made and the calls that were paid for it."""
+    """A picture, checked and re-encoded as JPEG. `source`: how it was made. `paid`: the model calls that it cost."""
 
     data: bytes
     width: int
@@ -64,9 +68,9 @@ class ImageModel(ABC):
 
     @abstractmethod
     async def paint(self, request: ImageRequest) -> ImageReply:
-        """Return a picture, after the model's own retries. Every failure and refusal is an UpstreamAIError.
+        """Return a picture. The model retries by itself; raises UpstreamAIError if it fails or refuses in the end.
 
-        The error's `spent` lists the calls that were paid for. After a cancellation, `spent_before` returns them.
+        The error's `spent` lists the calls that cost something. If this is cancelled, `text.spent_before` returns them.
         """
 
     @property

@@ -36,9 +36,10 @@ class JsonLadder:
         return self._mode
 
     def step_down(self, status: int | None, *, named: bool) -> bool:
-        """Step down after a call that ended in `status`, if that may help. Return whether it did.
+        """Switch to the next plainer mode after a failed call, if the server may have rejected the current mode.
 
-        `named`: whether the error is about the mode.
+        Return whether the mode was switched. `status`: the HTTP status of the call. `named`: whether its error message
+        is about the mode.
         """
         if self._mode is JsonMode.PROMPT or status not in (NAMED_REFUSALS if named else REFUSALS):
             return False
@@ -55,6 +56,6 @@ class JsonLadder:
         self._answered, self._proven = self._mode, True
 
     def abandon(self) -> None:
-        """Return to the last mode that worked. A plainer mode failed too, so the mode was not what was wrong."""
+        """Go back to the last mode that worked, because a plainer one failed too: the mode was not the cause."""
         if not self._proven:
             self._mode = self._answered

@@ -35,7 +35,10 @@ class Lockout:
 
     @asynccontextmanager
     async def sat_out(self) -> AsyncIterator[None]:
-        """Wait until the provider accepts calls or it is this caller's turn to try. The block then makes the call."""
+        """A context manager that first waits while the provider refuses all calls. The `with` block makes the call.
+
+        Meanwhile one waiting caller at a time is let through, to find out whether the provider accepts calls again.
+        """
         probe = await self._breaker.admitted()
         try:
             yield
@@ -44,9 +47,10 @@ class Lockout:
                 self._breaker.let_go()
 
     async def sit_out_one(self, failed: CallFailed, refusals: int) -> None:
-        """Wait before the next try of a call that was refused `refusals` times in a row, while other calls are not.
+        """Wait before the next try of a call that the provider refuses although it accepts other calls.
 
-        Does nothing if the provider refuses all calls: then `sat_out` makes them wait.
+        `refusals`: how often in a row; the wait doubles each time. Does nothing if the provider refuses all calls,
+        since `sat_out` makes these wait.
         """
         if not failed.of_all_calls:
             doubled = self._poll_seconds * 2.0 ** min(refusals - 1, MAX_DOUBLINGS)

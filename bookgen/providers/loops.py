@@ -22,9 +22,10 @@ def first_round(text: str) -> int | None:
 
 
 def _run(tail: str) -> int | None:
-    """Return how many characters at the end of `tail` only repeat the text before them; None if they are too few.
+    """Return how many characters at the end of `tail` repeat what came before; None if too few to be a loop.
 
-    The repeated text, a round, is as long as the distance from the last PROBE characters to their previous occurrence.
+    Each of them equals the character one round earlier. The length of a round is the distance from the last PROBE
+    characters of `tail` to their previous occurrence.
     """
     probe = tail[-PROBE:]
     before = tail.rfind(probe, 0, len(tail) - 1)

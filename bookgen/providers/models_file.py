@@ -139,7 +139,10 @@ def _checked(table: Mapping[str, Any], file: Path) -> ModelTable:
 
 
 def _names(place: tuple[int | str, ...]) -> Iterator[str]:
-    """The parts of the TOML key at `place`, the location in a validation error, spelled as in the operator's file."""
+    """The parts of the key, as in the operator's TOML file, that a validation error is about.
+
+    `place`: the location that the error reports, which also has names that are not in the file.
+    """
     for name in map(str, place):
         if name not in ("models", "rates"):
             yield f'"{name}"' if "." in name else name

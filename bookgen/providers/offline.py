@@ -65,7 +65,10 @@ def _tokens(characters: int) -> int:
 
 
 def _told(brief: Brief) -> dict[str, Any]:
-    """The outline of a book that gets a sample story, or the digest of one of its chapters; empty for other calls."""
+    """The reply to a call for the outline of a book, or the digest of a chapter, if the book gets a sample story.
+
+    Empty for all other calls.
+    """
     told, stage = telling_for(brief), brief.text("stage")
     if told and stage == "outline":
         return telling.outline(brief, told)
@@ -82,7 +85,10 @@ def _people(brief: Brief, bank: Bank) -> Iterable[Mapping[str, Any]]:
 
 
 def _chapter_of_story(brief: Brief) -> StoryChapter | None:
-    """The story's chapter for a call; None if the book gets no story or plans that chapter differently."""
+    """The chapter of the sample story that a call is about.
+
+    None if the book gets no sample story, or if the title and the summary of that chapter have both been changed.
+    """
     told, number = telling_for(brief), brief.number("chapter_number", 0)
     chapter = told.chapters[number - 1] if told and 1 <= number <= len(told.chapters) else None
     planned = brief.text("chapter_title"), brief.text("chapter_summary")

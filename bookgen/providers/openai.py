@@ -28,7 +28,8 @@ Protocol = Literal["responses", "chat"]
 class OpenAIProvider(SdkProvider):
     """A model of OpenAI, or of another server with its API.
 
-    `protocol`: None means Responses at OpenAI, and elsewhere Chat, or Responses if the server has no Chat.
+    `protocol`: the API to use. None means Responses at OpenAI itself. At other servers it means Chat Completions, or
+    Responses if the server turns out not to have Chat Completions.
     """
 
     provider = "openai"

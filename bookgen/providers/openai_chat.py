@@ -62,9 +62,10 @@ class ChatProtocol:
         self._thinking_room = THINKING_ROOM
 
     def body(self, request: TextRequest, prompt: int = 0) -> dict[str, Any]:
-        """Return the request's body.
+        """Return the JSON body of the HTTP request.
 
-        `prompt`: the estimated tokens of the prompt; the rest of the window is for thoughts and the reply.
+        `prompt`: the estimated tokens of the prompt. The reply and the model's thoughts get at most the rest of the
+        context window.
         """
         room = min(request.max_tokens + (self._thinking_room if self._thinks else 0), self._most_tokens)
         left = self._window.room(prompt)
@@ -83,8 +84,8 @@ class ChatProtocol:
     def learned(self, error: Exception, body: dict[str, Any]) -> bool:
         """Adapt to an error of a request with this `body`. Return whether the request is worth sending again.
 
-        A rejected field is left out or renamed, the reply is made shorter, or JSON is requested in a plainer way. The
-        last is also tried if the error does not say what was wrong, as some servers' errors do not.
+        From then on, a rejected field is left out or renamed, replies are made shorter, or JSON is requested in a
+        plainer mode. A plainer mode is also tried if the error names no cause, since some servers name none.
         """
         words, limit = said(error), output_limit(error)
         if limit is not None and limit < body[self._token_field]:
@@ -119,7 +120,7 @@ class ChatProtocol:
         return True
 
     def response(self, client: Any, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
-        """Return a context manager that sends `body` when it is entered, and gives the SDK's response."""
+        """Return a context manager that sends `body` when it is entered, and yields the SDK's response."""
         response: AbstractAsyncContextManager[Any] = client.chat.completions.with_streaming_response.create(**body)
         return response
 

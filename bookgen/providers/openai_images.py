@@ -67,7 +67,10 @@ class OpenAIImageProvider(OpenAIProvider):
         return StopReason.END
 
     async def _painted(self, client: Any, body: dict[str, Any], references: list[str]) -> Any:
-        """Send the references too if the server accepts them. The prompt also describes what they show."""
+        """Request the picture and return the SDK's response.
+
+        `references`: pictures in base64, which are sent too if the server accepts any. The prompt describes them also.
+        """
         if references and self._takes_references:
             files = [(f"figure{at}.jpg", base64.b64decode(each), "image/jpeg") for at, each in enumerate(references, 1)]
             referred = {"prompt": f"{REFERRED}\n\n{body['prompt']}", "image": files, "input_fidelity": "high"}
@@ -80,7 +83,10 @@ class OpenAIImageProvider(OpenAIProvider):
         return await self._sent(client.images.generate, body)
 
     async def _sent(self, send: Callable[..., Awaitable[Any]], body: dict[str, Any]) -> Any:
-        """Send the request. Fields that the server does not know are left out from then on."""
+        """Call the SDK's method `send` with `body` and return its response.
+
+        If the server rejects optional fields, send it again without them, and leave them out of later requests.
+        """
         while True:
             asked = {name: value for name, value in body.items() if name not in self._unknown}
             try:

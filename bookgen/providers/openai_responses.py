@@ -68,7 +68,7 @@ class ResponsesProtocol:
         return "text" in body and not filtered(error) and self.json.step_down(status, named="text" in named)
 
     def response(self, client: Any, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
-        """Return a context manager that sends `body` when it is entered, and gives the SDK's response."""
+        """Return a context manager that sends `body` when it is entered, and yields the SDK's response."""
         response: AbstractAsyncContextManager[Any] = client.responses.with_streaming_response.create(**body)
         return response
 

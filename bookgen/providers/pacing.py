@@ -80,7 +80,7 @@ class Pacing:
         self._bound_requests()
 
     def share(self, processes: int) -> None:
-        """Keep to this process's share of both limits if `processes` processes share them equally."""
+        """Set how many processes share both limits. From now on, this process uses its equal share of them."""
         if processes != self._processes:
             self._processes = processes
             self._slots.share(processes)

@@ -52,10 +52,11 @@ class ModelSettings:
 
     - `access`: the key and the address of each provider.
     - `timeout`: the time limit of a call; None: the limit depends on the server's measured speed.
-    - `retry_delay`: the first of the delays between tries, which double.
-    - `outage`: how long a run waits for a provider that cannot be reached.
-    - `concurrency`: calls at once. None: as many as a local server proves to serve, up to CONCURRENCY; for a cloud,
-      CONCURRENCY at first and then as many as its reported limits allow.
+    - `retries`: how many tries a call has.
+    - `retry_delay`: the delay before the second try. It doubles before each further one.
+    - `outage`: how long a run (the writing of a book) waits for a provider that cannot be reached.
+    - `concurrency`: how many calls are made at once. None: for a local server, as many as it proves to serve, up to
+      CONCURRENCY; for a cloud, CONCURRENCY at first, and then as many as the limits that it reports allow.
     """
 
     access: Mapping[str, Access] = field(default_factory=dict)
@@ -115,7 +116,10 @@ def chosen(spec: str, settings: ModelSettings) -> str:
 
 
 def _default(provider: str, access: Access) -> str:
-    """Return the provider's default model. For a compatible server at another address: THE_ONLY_ONE, its only model."""
+    """Return the model to use if the settings name only the provider.
+
+    At an address that the operator has set, for a compatible server, it is THE_ONLY_ONE: the server's only model.
+    """
     return THE_ONLY_ONE if access.url and not PROVIDERS[provider]().needs_key else prices().defaults.get(provider, "")
 
 

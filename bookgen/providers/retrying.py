@@ -1,7 +1,7 @@
 """The retry loop of model calls. The SDKs' own retries are off.
 
-Retry libraries do not know two of its rules: a 429 and an open breaker cost no try, and while one call waits, all
-other calls of the provider wait too.
+No retry library has two of its rules: a 429 or an open circuit breaker does not count as a try, and the pause that a
+provider asks for applies to all calls to it, not only to the one that got the 429.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RetryRules:
-    """When to retry, in seconds. `patience`: how long a call waits for a provider that is busy or cannot be reached;
-    `outage`: the same for calls of a run. If it is 0, each failure to reach the provider costs a try."""
+    """When and how often to retry; times in seconds. `patience`: how long a call waits for a provider that is busy or
+    cannot be reached. `outage`: the same for calls of a run (the writing of a book); 0: `patience` applies to them."""
 
-    tries: int = 4
-    first_delay: float = 2
-    busy_delay: float = 10
-    longest_wait: float = 120
+    tries: int = 4  # that a call has; one that ends in a 429 does not count
+    first_delay: float = 2  # after the first failure; it doubles with each further one
+    busy_delay: float = 10  # after a 429 that does not say how long to wait
+    longest_wait: float = 120  # that a provider can ask for
     patience: float = 900
-    outage: float = 0
+    outage: float = 0  # unless it is 0, failures to reach the provider do not count as tries in a run
     longest_delay: float = 30
 
     def delay(self, failures: int) -> float:
-        """Return 2, 4, 8 … seconds plus up to a quarter, so that many books do not retry at the same moment."""
+        """Return the seconds to wait after so many failures: by default 2, 4, 8 …, plus a random part of up to 25 %."""
         return min(self.first_delay * 2.0 ** (failures - 1), self.longest_delay) * random.uniform(1, 1.25)
 
 
@@ -91,8 +91,8 @@ class RetryingModel(TextModel):
         waits: bool = True,
         follows: bool = False,
     ) -> None:
-        """`waits`: whether to wait until an outage ends; not if there is a fallback. `follows`: whether to make as
-        many concurrent calls as the provider's reported limits allow."""
+        """`waits`: whether calls wait until an outage ends. False for a model that has a fallback. `follows`: whether
+        to make as many concurrent calls as the provider's reported limits allow."""
         self._provider, self._pacing = provider, pacing
         self._breaker, self._rules = breaker or CircuitBreaker(), rules or RetryRules()
         self._lockout = lockout or Lockout(provider.name)
@@ -218,9 +218,9 @@ class RetryingModel(TextModel):
         waits_for: Outage | None,
         lockout: Lockout | None,
     ) -> TextReply | None:
-        """Try once. Return None if the provider became busy or unreachable while the call waited for its turn.
+        """Make one try. Return None if no call was made, since the provider became busy or unreachable while waiting.
 
-        `waits_for`: the wait that is shown during the try. `lockout`: its end is awaited first, without a time limit.
+        `waits_for`: why there is no reply yet, to show to the user. `lockout`: what to wait for first, without limit.
         """
         async with AsyncExitStack() as held:
             if lockout:
@@ -274,7 +274,7 @@ class RetryingModel(TextModel):
         return reply
 
     def _hear_of(self, failed: CallFailed) -> bool:
-        """Record what a failure says about the provider. Return whether the provider already refused all calls."""
+        """Record what a failure says about the provider. Return whether it was already known to refuse all calls."""
         if failed.failure is FailureKind.AWAY:
             self._breaker.failed()
             self._counts.breaker(open=not self._breaker.closed)
@@ -284,8 +284,8 @@ class RetryingModel(TextModel):
         return self._lockout.heard(failed)
 
     async def _within_budget(self, request: TextRequest, spent: list[Spent]) -> TextReply:
-        """Make an attempt within the budget. If the reply breaks off, the reservation stays, since its real cost is
-        unknown, and the reported usage is recorded as a separate call."""
+        """Reserve the cost of a call and make it. What a failed call used is added to `spent`. If the reply breaks off,
+        its real cost is unknown: the reservation stays, and the known usage is added as a separate call."""
         call_id = uuid4()
         if request.budget is not None:
             await request.budget.reserve(call_id, self.name, self._provider.most(request))
@@ -302,7 +302,7 @@ class RetryingModel(TextModel):
 
     @asynccontextmanager
     async def _waiting(self, halt: Halt) -> AsyncIterator[None]:
-        """Count the block as a waiting call, and raise Halted in it once `halt` is set."""
+        """A context manager that counts a waiting call while its block runs. It raises Halted once `halt` is set."""
         with self._counts.waiting():
             async with halt.waiting():
                 yield
@@ -317,7 +317,7 @@ class RetryingModel(TextModel):
             return await self._breaker.admitted()
 
     async def _sit_out(self, patience: _Patience, absences: int) -> None:
-        """Wait before the next try during an outage. The wait costs no try, but is subtracted from `patience`."""
+        """Wait before the next try, after `absences` failures in a row to reach the provider. This uses `patience`."""
         delay = self._rules.delay(absences)
         patience.spend(delay)
         await asyncio.sleep(delay)
@@ -366,7 +366,7 @@ def _now() -> datetime:
 
 
 class _Failed(Exception):
-    """A failed try. `is_known`: the provider already refused all calls before, which has been logged."""
+    """A failed try. `is_known`: the provider had refused all calls before, so this need not be logged again."""
 
     def __init__(self, call: CallFailed, *, costs_a_try: bool, is_known: bool) -> None:
         super().__init__(str(call))

@@ -151,7 +151,10 @@ class SdkProvider(Provider):
 
     @contextmanager
     def _bounded(self, request: TextRequest) -> Iterator[Deadlines]:
-        """Yield the bounds of one call: the configured ones, or bounds based on the server's measured speed."""
+        """Yield the time limits of one call: the configured ones, or limits based on the server's measured speed.
+
+        While its block runs, the call counts as one in flight.
+        """
         room = request.max_tokens + THINKING_ROOM
         deadlines = self._deadlines or self._speed.deadlines(_tokens(_characters(request)), room, len(self._bounds))
         self._bounds.append(deadlines.total)
@@ -232,10 +235,11 @@ class SdkProvider(Provider):
     async def _streamed(
         self, held: AsyncExitStack, response: AbstractAsyncContextManager[Any], partial: PartialReply
     ) -> StreamedReply:
-        """Send a request and wait for the headers of its response, which `held` closes in the end.
+        """Send a request, wait for the headers of its response, and return the response.
 
-        `response`: the return value of a method of the SDK's `with_streaming_response`. Raises ProviderError for a
-        status of 400 or more, and SilentServer if no headers come in time.
+        `response`: what a method of the SDK's `with_streaming_response` returned; entering it sends the request. It is
+        entered on `held`, so closing `held` closes the response. Raises ProviderError for a status of 400 or more, and
+        SilentServer if no headers come in time.
         """
         deadlines = partial.deadlines
         with self._reported_errors():
@@ -246,7 +250,7 @@ class SdkProvider(Provider):
 
     @contextmanager
     def _reported_errors(self) -> Iterator[None]:
-        """Raise the SDK's error for a status of 400 or more as a ProviderError."""
+        """A context manager that turns the SDK's error for a status of 400 or more into a ProviderError."""
         try:
             yield
         except self._sdk.APIStatusError as error:
@@ -289,8 +293,10 @@ class SdkProvider(Provider):
         return TextReply(text, stop, self._usage(request, partial), self.name, json_mode=partial.json_mode)
 
     def _fit(self, request: TextRequest, partial: PartialReply, added: str = "") -> None:
-        """Record the length of the prompt, with the text `added` to the request. Raises DoesNotFit if the known window
-        leaves no room for the reply."""
+        """Record the length of the prompt in `partial`. Raises DoesNotFit if it leaves too little room for the reply.
+
+        `added`: text that is sent in addition to the request. Nothing is raised if the context window is unknown.
+        """
         partial.prompt, partial.asked = sum(request.tokens_of_texts) + tokens(added), request.max_tokens
         self._window.check(partial.prompt, self._least(request))
 
@@ -299,14 +305,20 @@ class SdkProvider(Provider):
         return asked if request.least_tokens is None else min(asked, request.least_tokens)
 
     def _fits_with_less(self, error: Exception, request: TextRequest, partial: PartialReply) -> bool:
-        """Learn the window from the error of a request that was too long. Return whether a shorter reply would fit."""
+        """Learn the context window from the error of a request that was too long.
+
+        Return whether the request would fit with less room for the reply. False for any other error.
+        """
         if request.least_tokens is None or not too_long(error):
             return False
         refused = self._window.refused(said(error), partial.prompt, request.max_tokens)
         return partial.prompt + self._least(request) <= refused.window
 
     def _learn_window(self, request: TextRequest, partial: PartialReply, stop: StopReason | None) -> None:
-        """Learn from a reply. Raise DoesNotFit if only part of the prompt was read: Ollama drops the rest silently."""
+        """Learn the size of the context window from a reply. Raises DoesNotFit if only part of the prompt was read.
+
+        Ollama, for example, drops what does not fit without an error.
+        """
         if (cut := self._window.answered(partial.prompt, partial.usage, partial.asked, stop)) is not None:
             log.warning(
                 "prompt_was_cut",
@@ -345,9 +357,9 @@ def _reads_as_refusal(request: TextRequest, text: str) -> bool:
 
 
 def _guessed(request: TextRequest, partial: PartialReply) -> Usage:
-    """Estimate the usage from the length of the texts; the reply had at least one token for each event.
+    """Estimate the usage of a call from the length of its texts.
 
-    Local servers send one event per token.
+    A reply has at least as many tokens as it had events, since local servers send one event per token.
     """
     written = max(_tokens(partial.written or sum(map(len, partial.text))), partial.events)
     return Usage(calls=1, input_tokens=_tokens(_characters(request)), output_tokens=written)

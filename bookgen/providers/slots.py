@@ -88,9 +88,10 @@ class Slots:
         self._freed.set()
 
     def _had_to_wait(self, slot: Slot) -> bool:
-        """Whether another reply took up most of the call's wait for its first word, which came after that reply ended.
+        """Whether the server seems to have finished another reply before it began this call's.
 
-        Two calls with short replies that start together may look like that by chance.
+        This is so if the reply that ended last took more than half of the time that this call waited for its first
+        word. Two calls with short replies that start together may look like that by chance.
         """
         first_word, ended = self._last_reply
         return 2 * (ended - max(first_word, slot.began)) > _now() - slot.began

@@ -29,10 +29,10 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of the system prompt. `cache` marks the end of a prefix that later calls of the book repeat exactly.
+    """A part of the system prompt. `cache`: later calls repeat the prompt up to here, so the provider can cache it.
 
-    `size`: the estimated tokens of `text`, for a text that is so long that counting them would block the event loop,
-    such as a whole book. None: they are counted when they are needed.
+    `size`: the estimated tokens of `text`. None: they are counted when they are needed, which would block the event
+    loop for a very long text, such as a whole book.
     """
 
     text: str
@@ -46,9 +46,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of the conversation. `cache` marks the end of a prefix, as in Block.
+    """One turn of the conversation. `cache`: later calls repeat the prompt up to here, so the provider can cache it.
 
-    Of all marks in a request, only the last four are used.
+    Of all parts of a request that have `cache` set, only the last four count.
     """
 
     role: Literal["user", "assistant"]
@@ -70,16 +70,16 @@ class CallBudget(Protocol):
 class TextRequest:
     """One model call.
 
-    - `max_tokens` bounds the reply. `least_tokens`: how much room for the reply a small context window must leave at
-      least; None: all of `max_tokens`.
+    - `max_tokens` limits the reply. `least_tokens`: the shorter limit that is acceptable if the context window is
+      small; None: there is no shorter one.
     - `schema`: a JSON Schema (of an object) that the reply should have, if the provider has such a mode.
     - `stage` and `chapter_number` identify the call in errors and in the ledger of costs.
     - `brief`: the request as fields. The offline model writes from it; it is never sent to a provider.
-    - `account_id`: the account whose calls are paced together.
-    - `patience`: how many seconds the caller waits for a busy or absent provider. None: no one waits for the answer,
-      so the call waits until an outage ends. `halt` ends the wait.
+    - `account_id`: accounts take turns when calls have to wait.
+    - `patience`: how many seconds to wait for a provider that is busy or cannot be reached. None: as long as the
+      model's settings say, as for the calls of a run (the writing of a book). `halt` ends the wait.
     - `on_first_word` is called when the reply begins.
-    - `on_bound` is called with the time limit in seconds when the call is sent, and with None when it has ended.
+    - `on_bound` is called with the call's time limit in seconds when it is sent, and with None when it has ended.
     - `budget` reserves the cost of each try.
     """
 
@@ -109,7 +109,7 @@ class TextRequest:
         return [*(block.tokens for block in self.system), *(tokens(message.text) for message in self.messages)]
 
     def described(self) -> dict[str, Any]:
-        """Return the brief, with the stage and the chapter of the call."""
+        """Return a copy of `brief` that also has the stage and the chapter of the call."""
         return {"stage": self.stage, "chapter_number": self.chapter_number, **self.brief}
 
 
@@ -177,7 +177,7 @@ class TextReply:
 
     @property
     def spent(self) -> tuple[Spent, ...]:
-        """All that the reply cost."""
+        """The calls that must be paid for the reply: failed ones that used tokens, then the one that answered."""
         return (*self.also, Spent(self.model, self.usage, self.call_id))
 
     @property
@@ -236,10 +236,10 @@ class TextModel(ModelBase):
 
     @abstractmethod
     async def complete(self, request: TextRequest) -> TextReply:
-        """Return the model's reply, after the model's own retries. Every failure is an UpstreamAIError.
+        """Return the model's reply. The model retries by itself; raises UpstreamAIError if it fails in the end.
 
-        A refusal is a reply with the stop REFUSAL and an empty text, so that its cost can be recorded. Cancelling
-        closes the connection; `spent_before` returns what was spent until then.
+        If the model refuses, the reply has the stop reason REFUSAL and an empty text; it still says what it cost. If
+        this is cancelled, the connection is closed, and `spent_before` returns the calls that must still be paid.
         """
 
     @property
@@ -258,11 +258,11 @@ class TextModel(ModelBase):
         return {}
 
     def tell_busy(self, tell: Callable[[str, float], None]) -> None:
-        """Call `tell` with the model's name and the seconds whenever its provider asks for a pause."""
+        """Have `tell` called, with the model's name and the seconds, whenever the provider asks for a pause."""
         return
 
     def share(self, processes: int) -> None:
-        """Keep to this process's share of the provider's limits, which `processes` processes share."""
+        """Set how many processes share the provider's limits. From now on, this one uses its equal share of them."""
         return
 
     def hold_back(self, name: str, seconds: float) -> None:

@@ -79,9 +79,9 @@ class ContextWindow:
             raise DoesNotFit(self.estimated)
 
     def refused(self, words: str, prompt: int, reply: int) -> DoesNotFit:
-        """Learn from `words`, the error of a server that rejected a prompt and a reply of these estimated tokens.
+        """Learn the size of the window from the error of a request that was too long. Return the exception to raise.
 
-        Return the exception to raise.
+        `words`: the text of the error. `prompt` and `reply`: the estimated tokens of the request and of its reply.
         """
         told = _number(_TOLD, words)
         if (counted := _number(_PROMPT_TOLD, words)) and prompt >= MIN_COMPARED_TOKENS:
@@ -94,7 +94,9 @@ class ContextWindow:
         return DoesNotFit(self.estimated or told)
 
     def answered(self, prompt: int, told: Usage, asked: int, stop: StopReason | None) -> DoesNotFit | None:
-        """Learn from a reply. Return a DoesNotFit if the server read only a part of the prompt, otherwise None.
+        """Learn the size of the window from a reply.
+
+        Return the exception to raise if the server read only a part of the prompt, otherwise None.
 
         `prompt`: the estimated tokens of the prompt. `told`: the usage that the server reported. `asked`: how many
         tokens, as the model counts them, the reply could have at most. `stop`: why the reply ended.
@@ -126,7 +128,10 @@ class ContextWindow:
         return self._held if self._clock() < self._held_until else 0
 
     def _weigh(self, weight: float) -> None:
-        """Keep the largest weight seen. If it could fall too, the same request would be built differently later."""
+        """Record `weight`: how many of the model's own tokens one estimated token stands for. The largest is kept.
+
+        If it could fall too, the same request would be built differently later.
+        """
         self._weight = min(max(self._weight, weight), HEAVIEST)
 
 

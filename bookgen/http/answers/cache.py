@@ -31,10 +31,10 @@ _OF_A_SKETCH = 1024  # approximate bytes of a sketch, without its texts
 
 
 class KeptChapter(NamedTuple):
-    """A chapter as JSON bytes, and its sketch: the chapter's row without the text.
+    """A chapter as JSON bytes (`encoded`), with its `sketch`: the chapter's database row without the text.
 
-    The `version` of a chapter with pictures is empty, so that it is encoded anew: a change of a picture does not change
-    the version of the chapter's row.
+    A chapter with pictures has an empty `version`, so it is encoded again each time. Its row's version would not do,
+    since it stays the same when a picture changes.
     """
 
     version: str
@@ -49,10 +49,10 @@ class KeptChapter(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeptBook:
-    """A book as JSON bytes: `head` has all fields except the chapters and the estimate, `chapters` the chapters by id.
+    """A book as JSON bytes. `head` has all fields except the chapters and the estimate. `chapters` is keyed by id.
 
-    `estimate` is a function, since the current estimate changes with the speed of the model. A book without an outline
-    has None instead.
+    `estimate` returns the cost and time that writing the book would take now, which depend on the model's speed. It is
+    None if the book has no outline.
     """
 
     version: str

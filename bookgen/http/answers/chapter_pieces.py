@@ -30,12 +30,13 @@ def in_pieces(
     status: int = 200,
     pick: Pick = dict,
 ) -> large_answers.InPieces:
-    """A response of JSON: `before`, then the chapters, separated by commas, then `after`.
+    """A JSON response, sent in pieces: the bytes `before`, the chapters separated by commas, the bytes `after`.
 
-    Raises PayloadTooLarge if the chapters together are larger than MAX_RESPONSE_BYTES.
+    `pick` selects the fields of each chapter; the default is all of them. Raises PayloadTooLarge if the chapters
+    together are larger than MAX_RESPONSE_BYTES.
 
-    While the caller reads a piece, no database connection is in use and the next piece is not in memory yet. A chapter
-    that is saved in the meantime is sent with its new text, although the ETag is the one of the old text.
+    While a piece is being sent, no database connection is in use and the next piece is not in memory yet. If a chapter
+    is changed before its piece is read, its new text is sent, although the ETag is that of the old text.
     """
     large_answers.require_sendable(sum(each.bytes for each in sketches))
     versions = [(each.chapter.content_version, shown_chapter(each.chapter, ())) for each in sketches]

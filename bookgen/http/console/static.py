@@ -29,7 +29,7 @@ class Asset:
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """The files by name. `version` is the digest of all files and part of their URLs."""
+    """The files by name. `version`: a hash of all files, which is a part of their URLs."""
 
     version: str
     files: Mapping[str, Asset]

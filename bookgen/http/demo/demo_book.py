@@ -22,7 +22,7 @@ WRITTEN = datetime(2026, 11, 20, tzinfo=UTC)
 
 @cache
 def body() -> bytes:
-    """The demo book as the API returns it. It belongs to no account and had no run."""
+    """The demo book as JSON, in the form in which the API returns a book. It belongs to no account."""
     told = json.loads((FOLDER / "book.json").read_text("utf-8"))
     chapters = [_chapter(number, entry) for number, entry in enumerate(told.pop("chapters"), 1)]
     book = _book(told, len(chapters), sum(chapter.word_count for chapter in chapters))

@@ -89,11 +89,12 @@ async def _take_shared(account_id: int, limit: LimitClass, app: web.Application)
 
 
 async def take_from_shared(app: web.Application, name: str, caller: str, budget: Budget) -> Verdict:
-    """Take one token from a rate limit's bucket that all processes share, such as the sign-ins from one address.
+    """Count one use against a rate limit that all processes share, and return whether it is allowed.
 
-    `name` is the kind of bucket, and `caller` is whose bucket it is. A bucket in this process's memory is tried first,
-    so that a flood does not reach the database. The bucket in memory never has fewer tokens than the shared one, so it
-    refuses nothing that the shared one would allow.
+    The limit is a token bucket, such as the one for sign-ins from one address. `name` is the kind of bucket, and
+    `caller` is whose bucket it is. A bucket in this process's memory is tried first, so that a flood of requests does
+    not reach the database. It never has fewer tokens than the shared one, so it refuses nothing that the shared one
+    would allow.
     """
     verdict = app[SERVICES].limiter.take_from(name, caller, budget)
     if not verdict.allowed:

@@ -11,15 +11,15 @@ AT_ONCE = 2
 
 
 class RequestLines:
-    """Semaphores of each account: one for its reads, one for its writes, and one for the count of expensive requests.
+    """The semaphores of each account, one for each class of rate limit. Each lets AT_ONCE requests run.
 
-    Each lets AT_ONCE requests run. The third is only held while a request is counted in the database. A request that
-    waits for a semaphore holds no database connection.
+    The semaphores for reads and writes are held while a request is handled. Those of the limits that are counted in
+    the database are held only while a request is counted there. A request that waits holds no database connection.
     """
 
     def __init__(self) -> None:
         self._lines: WeakValueDictionary[tuple[int, LimitClass], asyncio.Semaphore] = WeakValueDictionary()
 
     def turn(self, account_id: int, limit: LimitClass) -> asyncio.Semaphore:
-        """The semaphore to hold while one of the account's requests of that class runs."""
+        """The semaphore that limits how many of the account's requests in the class `limit` run at once."""
         return self._lines.setdefault((account_id, limit), asyncio.Semaphore(AT_ONCE))

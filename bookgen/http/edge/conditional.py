@@ -20,7 +20,10 @@ CHANGED = (
 
 
 class Known:
-    """Compares the caller's If-None-Match with the ETag of the answer. `tag`: the ETag that was compared last."""
+    """Tells whether a caller already has an answer: whether its If-None-Match has the answer's ETag.
+
+    Only for GET and HEAD; other methods always get the full answer. `tag`: the ETag that was compared last.
+    """
 
     def __init__(self, request: web.BaseRequest) -> None:
         # The answer to a change is never 304, because the caller has to learn that the change took effect.
@@ -61,7 +64,10 @@ def unless_known(request: web.Request, response: web.StreamResponse) -> web.Stre
 
 
 async def require_expected(request: web.Request, read: Handler) -> None:
-    """Raise Conflict if there is an If-Match that does not match the current answer of the handler `read`."""
+    """Raise Conflict if the request has an If-Match that does not match the current ETag of the resource.
+
+    `read`: the handler whose answer to this request has that ETag.
+    """
     if "If-Match" not in request.headers:
         return
     response = await read(request)

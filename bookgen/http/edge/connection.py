@@ -1,6 +1,6 @@
 """Limits below the middleware: too many connections of an address, and slow, fragmented or unreadable requests.
 
-An unreadable request is answered with the usual error envelope. The other connections are closed.
+An unreadable request gets an error response in the usual form. In the other cases the connection is closed.
 
 aiohttp has no settings for these limits, so the classes below override public but undocumented methods of its
 `RequestHandler` (`connection_made`, `connection_lost`, `data_received`, `finish_response`, `handle_error`) and the
@@ -60,9 +60,9 @@ MIN_CHECKED_BYTES = 6 * MAX_TINY_CHUNKS  # fewer bytes cannot hold so many chunk
 
 
 class BoundedRunner(web.AppRunner):
-    """aiohttp's runner, but its sites accept connections with a `BoundedServer`.
+    """aiohttp's AppRunner, but with a `BoundedServer`, which accepts the connections and enforces the limits.
 
-    The server that aiohttp's runner creates accepts none; `BoundedServer` passes each request on to it.
+    The server that AppRunner creates accepts no connections. It only handles the requests that `BoundedServer` reads.
     """
 
     def __init__(self, app: web.Application) -> None:
@@ -81,7 +81,7 @@ class BoundedRunner(web.AppRunner):
         self._bounded = BoundedServer(self.app, inner, counts, HEAD_SECONDS, CONNECTION_OPTIONS)
 
     async def shutdown(self) -> None:
-        """Close the connections. `cleanup` calls this once the sites accept no more."""
+        """Close the connections. aiohttp's `cleanup` calls this when no new connections are accepted any more."""
         await super().shutdown()
         if self._bounded is not None:
             self._bounded.pre_shutdown()
@@ -89,9 +89,9 @@ class BoundedRunner(web.AppRunner):
 
 
 class BoundedServer(web.Server):
-    """aiohttp's server `inner`, but each connection is a `BoundedConnection`.
+    """Accepts connections, each a `BoundedConnection`, and passes their requests on to `inner`, aiohttp's own server.
 
-    The headers of a connection's first request must arrive within `head_seconds`.
+    A connection is closed if the headers of its first request do not arrive within `head_seconds`.
     """
 
     def __init__(
@@ -149,9 +149,10 @@ class BoundedConnection(web.RequestHandler):
         self.lost = asyncio.Event()
 
     def call_off(self, task: asyncio.Task[Any] | None) -> None:
-        """From now on, cancel `task` if the caller disconnects. None: cancel nothing. The task must not change data.
+        """Arrange that `task` is cancelled if the caller disconnects. It replaces the task of an earlier call.
 
-        Raises CallerLeft if there is a task but the caller has disconnected already.
+        None: nothing is cancelled any more. The task must not change data, since it may end halfway. Raises CallerLeft
+        if a task is given but the caller has already disconnected.
         """
         if task is not None and self.lost.is_set():
             raise CallerLeft
@@ -190,7 +191,7 @@ class BoundedConnection(web.RequestHandler):
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        """Send the answer within a time limit: a caller that stops reading would keep it in memory."""
+        """Send the answer. Close the connection if a large one takes too long: unread answers stay in memory."""
         size, held = _sizes(resp)
         if size < LARGE_ANSWER:
             return await super().finish_response(request, resp, start_time)
@@ -231,9 +232,10 @@ def _is_in_tiny_chunks(data: bytes) -> bool:
 
 
 def _sizes(response: web.StreamResponse) -> tuple[int, int]:
-    """The size of an answer in bytes (an upper bound), and how many bytes of it stay in memory until they are sent.
+    """The largest possible size of an answer, and how much of it is in memory while it is sent; both in bytes.
 
-    A body that is in memory is written to the socket in parts, because copying it whole would block the event loop.
+    This also wraps a large body in a stream, so that aiohttp writes it to the socket in parts: copying it as a whole
+    would block the event loop.
     """
     if type(response) is not web.Response:
         return (MAX_RESPONSE_BYTES, MAX_PIECE_BYTES) if isinstance(response, InPieces) else (bodies.MAX_BYTES,) * 2
@@ -245,7 +247,7 @@ def _sizes(response: web.StreamResponse) -> tuple[int, int]:
 
 
 def _refusal(request: web.BaseRequest, error: BookgenError, app: web.Application) -> web.Response:
-    """The error response that the middleware would have sent."""
+    """The error response to a request that does not reach the middleware. It is logged and counted like any other."""
     request[VERDICT] = app[SERVICES].limiter.take_of_address(LimitClass.PUBLIC, clients.address(request, app))
     response = errors.envelope(error, app[SERVICES].site.public_url)
     headers.add_to(response, request, app)

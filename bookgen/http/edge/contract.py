@@ -89,7 +89,7 @@ _READ_FIRST = "__read_first__"
 
 
 def guarded_by(read: Handler) -> Mark:
-    """Check If-Match before the handler runs, against the answer that the handler `read` gives to the same request."""
+    """Check If-Match before the handler runs: against the ETag of the answer that `read` gives to the same request."""
 
     def mark(handler: _F, /) -> _F:
         setattr(handler, _READ_FIRST, read)
@@ -126,10 +126,12 @@ def query_schema(handler: Handler) -> Schema | None:
 
 
 class Endpoint(NamedTuple):
-    """A route and what the decorators say about its handler, looked up once.
+    """A route and what the decorators of its handler say, looked up once when the application is built.
 
-    `tagged`: the answers have an ETag. `read_first`: the handler whose answer If-Match is compared with. The other
-    flags are those of the traits above.
+    `query`, `body`: the schemas of the request. `tagged`: the answers have an ETag. `read_first`: the handler whose
+    answer is compared with If-Match. `repeatable`: accepts an Idempotency-Key. `grows`: stores more data, so it is
+    refused while the disk is almost full. `asks_model`: calls a model, so it is refused to unverified accounts.
+    `waits`: supports `Prefer: wait`.
     """
 
     route: Route

@@ -21,7 +21,10 @@ _METHODS = ("GET", "POST", "PATCH", "DELETE")
 
 
 def as_domain_error(error: Exception, request_id: str, path: str = "") -> errors.BookgenError:
-    """The BookgenError for what a handler raised. An unexpected error reveals only the request id."""
+    """The BookgenError to answer with after a handler raised `error`. An unexpected error reveals only the request id.
+
+    `path`: the path of the request, for the message that its method is not allowed.
+    """
     match error:
         case errors.StartupError():
             pass
@@ -75,7 +78,10 @@ def _headers(error: errors.BookgenError, status: HTTPStatus) -> Iterator[tuple[s
 
 
 def _until(period_end: object) -> int:
-    """Seconds until the allowance is renewed, or an hour if the error has no period."""
+    """The value of Retry-After: the seconds until `period_end`, when the caller's quota is renewed; at least 1.
+
+    If `period_end` is neither a datetime nor a text in ISO 8601, it is an hour.
+    """
     if isinstance(period_end, str):
         period_end = datetime.fromisoformat(period_end)
     if not isinstance(period_end, datetime):

@@ -80,7 +80,10 @@ async def listen(runner: web.AppRunner, bound: socket.socket) -> None:
 
 
 class StopSignal:
-    """The first SIGTERM or SIGINT sets `asked`, which starts the drain; the second sets `cut`, which ends it."""
+    """Turns SIGTERM and SIGINT into events: the first signal sets `asked`, the second one sets `cut`.
+
+    `asked` lets work in progress finish before the service ends; `cut` ends that wait.
+    """
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -102,7 +105,10 @@ class StopSignal:
 
 
 async def drain(work: Callable[[float], Awaitable[None]], seconds: float, cut: asyncio.Event) -> None:
-    """Run `work(seconds)`. Once `cut` is set, cancel it and run `work(0)` instead."""
+    """Run `work(seconds)`, which lets work in progress finish for at most that long, and wait for its end.
+
+    If `cut` is set before that, cancel it and run `work(0)`, which does not let anything finish.
+    """
     draining = asyncio.ensure_future(work(seconds))
     cutting = asyncio.ensure_future(cut.wait())
     await asyncio.wait((draining, cutting), return_when=asyncio.FIRST_COMPLETED)

@@ -33,7 +33,7 @@ _numbers = itertools.count(1)
 
 @web.middleware
 async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Handle one request. The steps run in the order of the lines."""
+    """Handle one request: check its host, token and rate limits, run the handler, add headers, and log the result."""
     began = time.perf_counter()
     app = request.app
     endpoint = app[TABLE].get(request.match_info.route)
@@ -83,7 +83,10 @@ async def _handled(request: web.Request, endpoint: Endpoint, handler: Handler) -
 
 
 def _turn(request: web.Request, endpoint: Endpoint) -> AbstractAsyncContextManager[None]:
-    """The semaphore to hold while the body is read and handled. It limits the account's concurrent reads and writes."""
+    """A context to hold while the request is handled. It limits how many reads and writes an account runs at once.
+
+    On other routes, such as public ones, it does nothing.
+    """
     limit = endpoint.route.limit
     if endpoint.route.public or endpoint.waits or limit not in (LimitClass.READ, LimitClass.WRITE):
         return contextlib.nullcontext()

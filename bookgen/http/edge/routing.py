@@ -18,12 +18,11 @@ LARGEST_ID = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """An endpoint.
+    """An endpoint. `limit`: the class of its rate limit; None for no limit. `public`: no token is needed.
 
-    `limit` None: no rate limit. `public`: no token needed. `cookie`: the session cookie is accepted too.
-    `quiet`: polled so often that successes are counted but not logged. `gate`: the plan's features that decide whether
-    the caller may use it, for the OpenAPI document.
-    `once`: a GET that works once, such as a link in an e-mail, so HEAD is not allowed.
+    `cookie`: the session cookie is accepted too. `quiet`: polled so often that successes are counted but not logged.
+    `gate`: the features and limits of the caller's plan that decide whether the endpoint may be used. It only describes
+    them in the OpenAPI document. `once`: a GET that works once, such as a link in an e-mail, so HEAD is not allowed.
     """
 
     method: str
@@ -51,7 +50,10 @@ def is_id(name: str) -> bool:
 
 
 def path_id(request: web.Request, name: str = "id", *, kind: str = "object") -> int:
-    """An id in the path. Raises NotFound for a number that is too large for an id. `kind`: the word for the object."""
+    """The id in the request's path that the route calls `name`. Raises NotFound if it is too large for an id.
+
+    `kind`: what the error message calls the object, such as "book".
+    """
     text = request.match_info[name]
     if len(text) > 19 or (number := int(text)) > LARGEST_ID:
         raise no_such(kind)

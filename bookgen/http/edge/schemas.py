@@ -86,7 +86,10 @@ class Range(validate.Range):
 
     @property
     def bounds(self) -> str:
-        """The bounds in words. One that is only the largest or smallest integer of a database column is left out."""
+        """The bounds in words: "from 1 to 10", "at least 1" if there is only a lower one, or empty if there is none.
+
+        The largest and the smallest integer of a database column do not count as bounds.
+        """
         if self.is_bounded:
             return f"from {_numeral(self.min)} to {_numeral(self.max)}"
         return f"at least {_numeral(self.min)}" if self.min > -LARGEST else ""
@@ -97,7 +100,10 @@ def _numeral(number: float) -> str:
 
 
 class Integer(fields.Integer):
-    """A JSON integer (5 or 5.0), or digits in a query. Booleans, fractions and values beyond a bigint are refused."""
+    """A JSON integer, written as 5 or 5.0. Booleans, fractions and values beyond a bigint are refused.
+
+    `from_text`: digits in a string are accepted too, for a query parameter.
+    """
 
     def __init__(
         self, *, minimum: int = -LARGEST - 1, maximum: int = LARGEST, from_text: bool = False, **kwargs: Any
@@ -141,7 +147,7 @@ class Number(fields.Float):
 
 
 class Flag(fields.Boolean):
-    """JSON true or false and nothing else, or their names in a query."""
+    """JSON true or false. `from_text`: also the strings "true" and "false", for a query parameter."""
 
     def __init__(self, *, from_text: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -161,7 +167,10 @@ _BLANKS = re.compile(f"[{_BLANK}]*")
 
 
 def optional_pattern(pattern: str) -> str:
-    """A regular expression for the OpenAPI document: the text, once trimmed, is empty or matches `pattern`."""
+    """A regular expression that accepts blank text, and text that matches `pattern` apart from blanks at its ends.
+
+    It describes an optional field in the OpenAPI document.
+    """
     return f"^[{_BLANK}]*(?:{pattern})?[{_BLANK}]*$"
 
 
@@ -195,7 +204,10 @@ class _Length(validate.Length):
 
 
 class String(fields.String):
-    """Text of at most `maximum` characters, trimmed. `minimum=1` refuses blank text. `also` checks it further."""
+    """Text of at most `maximum` characters, without blanks at its ends unless `trim` is false.
+
+    `minimum=1` refuses blank text. `also` is a further check, which raises ValidationError.
+    """
 
     def __init__(
         self,
@@ -235,7 +247,10 @@ class List(fields.List[Any]):
 
 
 def shown(shape: type[Schema], noun: object, /, **others: Any) -> dict[str, Any]:
-    """The JSON object for the schema `shape`. Each field is from `others` or else the attribute of `noun` by name."""
+    """The JSON object that has the fields of the schema `shape`.
+
+    The value of a field is the keyword argument of that name or, if there is none, the attribute of `noun`.
+    """
     return {name: others[name] if name in others else getattr(noun, name) for name in _field_names(shape)}
 
 
@@ -279,7 +294,10 @@ def by_field(messages: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _flat(found: Any, where: str = "") -> list[str]:
-    """Messages of nested fields as one list: "[2].title: Must be a string." for the third item's title."""
+    """The messages in `found`, also those of nested fields, as one list. `where`: the path to `found`.
+
+    A message of a nested field begins with its path: "[2].title: Must be a string." for the third item's title.
+    """
     if isinstance(found, Mapping):
         return [text for key, inner in found.items() for text in _flat(inner, f"{where}{_step(key, where)}")]
     prefix = f"{where}: " if where else ""
@@ -287,7 +305,10 @@ def _flat(found: Any, where: str = "") -> list[str]:
 
 
 def _step(key: Any, where: str) -> str:
-    """One step of the path to a nested field. `_schema` is marshmallow's name for the object itself."""
+    """The text that `key` adds to the path `where` of a nested field: "[2]", ".title", or "title" at the start.
+
+    For `_schema` it is empty, since that is marshmallow's name for the object itself.
+    """
     if key == "_schema":
         return ""
     return f"[{key}]" if isinstance(key, int) else f".{key}" if where else str(key)

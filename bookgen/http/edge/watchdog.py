@@ -1,4 +1,4 @@
-"""Logs a blocked event loop while it is blocked. No request is answered then, and no lease on a run is renewed."""
+"""Logs that the event loop is blocked, while it still is. No request is answered then."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ FRAMES = 6
 
 
 class Watchdog:
-    """A heartbeat on the event loop, and a thread that watches it.
+    """A regular task on the event loop (the beat), and a thread that logs when the beat is late.
 
-    `observe` gets the delay of each beat, in seconds. The thread reports the code that blocks the loop, because it runs
-    even while the loop is blocked.
+    The log line says which code blocks the loop. The thread can write it because it runs even then. `observe` is called
+    after each beat with its delay in seconds.
     """
 
     def __init__(self, observe: Callable[[float], None]) -> None:

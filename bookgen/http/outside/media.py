@@ -43,7 +43,11 @@ async def show(request: web.Request) -> web.Response:
 
 
 def _part(request: web.Request, length: int, tag: str) -> range | None:
-    """The single requested byte range; None for the whole picture or an invalid range."""
+    """The byte range to send; None to send the whole picture. `length`, `tag`: the picture's size and ETag.
+
+    None is returned if the request has no range or an invalid one, or if its If-Range has another ETag. The range may
+    begin beyond the end of the picture.
+    """
     if request.headers.get("If-Range", tag) != tag:
         return None
     try:

@@ -73,7 +73,7 @@ def bible(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named(cast: Cast, roles: Sequence[str]) -> dict[str, list[dict[str, str]]]:
-    """People with their descriptions, and the names of places and things in their usual spelling."""
+    """The lists of the story bible: people, each with one of `roles`, some places, and some things as terms."""
     return {
         "people": [
             {"name": name, "role": role, "description": role} for name, role in zip(cast.people, roles, strict=False)

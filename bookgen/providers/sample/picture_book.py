@@ -104,7 +104,10 @@ def _capital(text: str) -> str:
 
 
 def _cast(brief: Brief, bank: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The names and looks of the owner's characters, the hero first, with invented ones if there are fewer than two."""
+    """The book's characters as pairs of a name and a look, the hero first.
+
+    They are those that the author has named. If these are fewer than two, invented ones are added.
+    """
     given = brief.fields.get("characters", ())
     named = [(each.get("name", "").strip(), each.get("description", "").strip()) for each in given]
     spare = _invented(brief, bank["picture_book"]["figures"])
@@ -116,7 +119,10 @@ def _cast(brief: Brief, bank: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _invented(brief: Brief, figures: Sequence[str]) -> list[tuple[str, str]]:
-    """The short names and the looks of characters. A figure that begins with "she:" or "he:" is a girl or a boy."""
+    """Invented characters as pairs of a short name and a look, in an order picked for the book.
+
+    `figures`: the looks to use. The name is a girl's if the look begins with "she:", and a boy's after "he:".
+    """
     drawn = person_names.deal(
         language_of(brief.text("language", "en")), brief.book_rng("names").getrandbits(32), len(figures)
     )
@@ -131,5 +137,8 @@ def _invented(brief: Brief, figures: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _look_of(name: str, otherwise: str) -> str:
-    """The look of a character without a description: the name if it is like "Mia the mouse", otherwise `otherwise`."""
+    """The look of a character without a description: its name if that tells it, as "Mia the mouse" does.
+
+    If the name is a single word, `otherwise`.
+    """
     return name if " " in name else otherwise

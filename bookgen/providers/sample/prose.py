@@ -112,9 +112,9 @@ class _Teller(ABC):
         return self.fresh(lambda: self.filled(role, **words), owned=role not in self.UNIQUE)
 
     def fresh(self, make: Callable[[], str], *, owned: bool = True) -> str:
-        """Call `make` until it returns a text that this part has not used. Empty if TRIES calls find none.
+        """A text from `make` that this part of the book has not used. Empty if TRIES calls of `make` return none.
 
-        `owned`: accept only a text that the book's other parts may not use, so that no two parts have the same one.
+        `owned`: accept only a text that is reserved for this part, so that no other part of the book has the same one.
         """
         for _ in range(TRIES):
             self.grammar.begin()

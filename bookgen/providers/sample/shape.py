@@ -7,9 +7,9 @@ from typing import Any
 
 
 def shaped(schema: Mapping[str, Any], known: Any, name: str = "") -> Any:
-    """The values of `known` that fit a schema of objects, lists and texts, with minimal values for the rest.
+    """JSON for a schema of objects, lists and texts, with the values of `known`.
 
-    `name`: the name of the property, which is its text if its value is missing.
+    Where `known` has none, a list is empty, a choice is its first value, and a text is `name`, the property's name.
     """
     if "enum" in schema:
         return known if known in schema["enum"] else schema["enum"][0]
