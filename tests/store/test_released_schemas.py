@@ -18,7 +18,7 @@ from bookgen.store.migrate import migrate, pending
 
 SCHEMAS = Path(__file__).parent / "schemas"
 RELEASES = sorted(SCHEMAS.glob("*.sql"))
-SCHEMA_OF_THE_RELEASE_BEFORE = {"0.5.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0"}
+SCHEMA_OF_THE_RELEASE_BEFORE = {"0.5.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0", "0.11.0"}
 
 # The definition of the schema as text, without the order of columns.
 DESCRIPTION = """
