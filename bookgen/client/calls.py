@@ -155,10 +155,7 @@ class Calls:
         return await self._started(book_id, "generate")
 
     async def produce(self, book_id: int, *, again: bool = False, cover: bool = True) -> JSON:
-        """Produce a book in one run, from outline to files. `again`: write all chapters of a finished book again.
-
-        `cover`: whether to make a cover if the book has none.
-        """
+        """Produce a book in one run. `again`: write a finished book again. `cover`: make a cover if there is none."""
         return await self._started(book_id, "produce", {"again": again, "cover": cover})
 
     async def _started(self, book_id: int, action: str, body: JSON | None = None) -> JSON:
@@ -240,14 +237,10 @@ class Calls:
         try:
             return await self._json("POST", "/proofreading-reports/", {"book": book_id})
         except Conflict:
-            active = [
-                report
-                for report in await self.reports(book_id)
-                if report["kind"] == "proofreading" and report["status"] in ("pending", "running")
-            ]
-            if not active:
-                raise
-            return active[0]
+            for report in await self.reports(book_id):
+                if report["kind"] == "proofreading" and report["status"] in ("pending", "running"):
+                    return report
+            raise
 
     async def reports(self, book_id: int) -> list[JSON]:
         """The book's proofreading reports and editor's readings, newest first."""

@@ -14,6 +14,7 @@ from bookgen.writing import context
 from bookgen.writing.blurb import MAX_CHAPTERS_TOKENS, MAX_OPENING_TOKENS
 from bookgen.writing.budget import Lengths
 from bookgen.writing.language import ProseLanguage, language
+from bookgen.writing.proofreading.edits import WINDOW_WORDS
 from bookgen.writing.review.parts import text_tokens
 from bookgen.writing.view import HEADING_TOKENS, first_shown, is_read_alone
 from bookgen.writing.window import WINDOW
@@ -34,6 +35,7 @@ DESIGN_TASK, DESIGN_REPLY = 1_600, 60  # of the call that chooses the design of 
 REVIEW_TASK = 900
 WORDS_PER_FINDING = 340
 FINDING_REPLY, EDITS_REPLY, VERDICT_REPLY = 145, 80, 40  # of one finding
+PROOF_TASK, PROOF_REPLY = 500, 150  # of a call that proofreads up to WINDOW_WORDS: the task without the text, its edits
 VERSIONS = 60  # of one finding: what a comparison is shown of both versions
 EXTRA_CALLS = 0.05  # writing calls beyond the plan: cut replies, repairs
 EXTRA_WORDS = 0.02  # written but not kept
@@ -73,10 +75,13 @@ def estimate(
     picture_tokens: int = 0,
     context_tokens: int = WINDOW,
     revision: RevisionMode = RevisionMode.OFF,
+    *,
+    proofread: bool = False,
 ) -> Estimate:
     """Estimate a full run with `model_name`, and with the image model if the book is a picture book.
 
-    `revision`: whether an editor's reading, a revision and comparisons of the finished book are included.
+    `revision`: whether an editor's reading, a revision and comparisons of the finished book are included. `proofread`:
+    whether its proofreading is included.
 
     Without an image model the service draws the pictures itself, at no cost. `picture_tokens`: tokens of one picture.
     `context_tokens`: the largest context of a call, including the text of earlier chapters.
@@ -93,6 +98,8 @@ def estimate(
         asked.append((model_name, Usage(calls=1, input_tokens=DESIGN_TASK, output_tokens=DESIGN_REPLY)))
     if chapters and model_name != SAMPLE_WRITER:
         asked += [(model_name, usage) for usage in _review(basis, revision, context_tokens)]
+        if proofread:
+            asked.append((model_name, _proofreading(basis)))
     if basis.kind is BookKind.CHILDRENS and image_model_name:
         asked.append((image_model_name, _pictures(chapters, picture_tokens)))
     known = [cost for name, usage in asked if (cost := _priced(usage, name, prices)) is not None]
@@ -123,6 +130,14 @@ def _review(basis: Basis, revision: RevisionMode, context_tokens: int) -> Iterat
         told, new = findings * VERDICT_REPLY, findings * VERSIONS
         yield Usage(calls=parts, input_tokens=new, output_tokens=told, cache_write_tokens=read)
         yield Usage(calls=parts, input_tokens=new, output_tokens=told, cache_read_tokens=read)
+
+
+def _proofreading(basis: Basis) -> Usage:
+    """The calls that proofread the finished chapters, each a window of the text."""
+    prose = language(basis.content_language)
+    calls = sum(-(-words // WINDOW_WORDS) for words in basis.budgets)
+    text = prose.usual_tokens(max(sum(basis.budgets), 1))
+    return Usage(calls=calls, input_tokens=text + calls * PROOF_TASK, output_tokens=calls * PROOF_REPLY)
 
 
 def _pictures(spreads: int, tokens_each: int) -> Usage:
@@ -297,4 +312,5 @@ class Estimates:
 
     def work_out(self, basis: Basis) -> Estimate:
         pictures = self._image_model_name, self._picture_tokens
-        return estimate(basis, self._model_name, self._prices, *pictures, self._context_tokens, self._revision)
+        limits = self._context_tokens, self._revision
+        return estimate(basis, self._model_name, self._prices, *pictures, *limits, proofread=True)

@@ -16,6 +16,7 @@ from bookgen.writing.blurb import draft_blurb
 from bookgen.writing.estimate import DESIGN_REPLY, DESIGN_TASK, Basis, Estimates, estimate, seconds_of_words
 from bookgen.writing.language import language
 from bookgen.writing.notes import note_rest
+from bookgen.writing.proofreading.edits import WINDOW_WORDS
 from bookgen.writing.review import bounds
 from bookgen.writing.review.calls import compare_book, read_book, revise_book
 from bookgen.writing.window import WINDOW
@@ -156,6 +157,17 @@ def test_the_estimate_includes_the_calls_of_the_editors_reading_that_the_mode_ma
     assert estimate(basis, "offline", price, revision=RevisionMode.COMPARE).calls == off.calls
 
 
+def test_the_estimate_includes_the_proofreading_of_each_window_of_a_chapter():
+    material = some_material(5, words=2 * WINDOW_WORDS)
+    basis = Basis.of(material.book, material.chapters)
+
+    plain, proofread = (estimate(basis, "m", price, proofread=each) for each in (False, True))
+
+    assert proofread.calls - plain.calls == 5 * 2
+    assert proofread.usage.input_tokens - plain.usage.input_tokens > 5 * 2 * WINDOW_WORDS
+    assert estimate(basis, "offline", price, proofread=True).calls == estimate(basis, "offline", price).calls
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("name", ["wrong-note", "name-day", "first-loaf"])
 async def test_the_estimate_of_a_compared_revision_is_close_to_the_actual_cost(protocol, name):
@@ -233,7 +245,7 @@ def test_an_estimate_is_recomputed_if_the_book_changed_in_something_it_depends_o
         changed = replace(book, updated_at=book.updated_at + timedelta(microseconds=number), **change)
         for _ in range(2):
             found = estimates(changed, seen)()
-            assert found == estimate(Basis.of(changed, seen), "m", price)
+            assert found == estimate(Basis.of(changed, seen), "m", price, proofread=True)
             assert (found != known, estimates.worked_out) == (anew, anew)
         known = found
 
