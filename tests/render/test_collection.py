@@ -102,6 +102,17 @@ def test_the_navigation_of_an_epub_has_the_poems_within_their_chapter(collection
     assert list(headings(collection, nav.iter(f"{HTML}a"))) == ["Mud", "Key", "Neap"]
 
 
+def test_a_poem_of_an_epub_begins_a_page_where_it_does_in_print(make: Make) -> None:
+    long = "\n\n".join([STANZA] * 4)
+    book = render(make(("Shed", f"## Mud\n\n{long}\n\n## Key\n\n{long}"), genre="Poetry"))
+    page = parsed(text_of(book.epub, "EPUB/chapter001.xhtml"))
+    style = text_of(book.epub, "EPUB/style.css")
+
+    found = {"".join(each.itertext()): each.get("class") for each in page.iter(f"{HTML}h2")}
+    assert found == {"Mud": None, "Key": "begins-page"}
+    assert ".begins-page { break-before: page;" in style
+
+
 def within_entry(element: object) -> bool:
     return element.getparent().tag == f"{HTML}li"  # type: ignore[attr-defined]
 

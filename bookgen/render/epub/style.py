@@ -59,6 +59,7 @@ nav a {{ color: inherit; text-decoration: none }}
 {initial}"""
 
 _VERSE = f"""nav ol ol {{ margin: 0 1.5em }}
+.begins-page {{ break-before: page; page-break-before: always }}
 p.poem > span {{ padding-inline-start: {POEM_TURNED_EMS:g}em; text-indent: -{POEM_TURNED_EMS:g}em }}
 """
 

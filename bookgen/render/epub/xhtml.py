@@ -46,6 +46,13 @@ def page_break(label: str) -> str:
     return f'<span epub:type="pagebreak" role="doc-pagebreak" id="p{label}" aria-label="{label}"></span>'
 
 
+def _poem_attributes(poem: model.Poem | None) -> str:
+    """The attributes of a heading that is the title of `poem`."""
+    if poem is None:
+        return ""
+    return f' id="{poem.anchor}"' + ' class="begins-page"' * poem.begins_page
+
+
 class ChapterWriter:
     """Writes one chapter's text. `starts`: where printed pages begin. `pictures` maps pictures to their file names."""
 
@@ -60,14 +67,14 @@ class ChapterWriter:
         self._block_number = -1
         self._prefix = f"c{section.number}"
         self._called: set[int] = set()
-        self._anchor = ""  # of the current block, if it is a poem's title
+        self._poem: model.Poem | None = None  # whose title the current block is, if any
         self.pages: list[str] = []
 
     def body(self) -> str:
-        anchors = {poem.block: poem.anchor for poem in self._section.poems}
+        poems = {poem.block: poem for poem in self._section.poems}
         blocks = []
         for index, block in enumerate(self._section.blocks):
-            self._anchor = anchors.get(index, "")
+            self._poem = poems.get(index)
             blocks.append(self._block(block))
         return "\n".join(blocks) + self._notes()
 
@@ -95,8 +102,7 @@ class ChapterWriter:
                 kind = ' class="lines"' * stands_in_lines(spans)
                 return f"<p{kind}{self._direction((spans,))}>{self._leaf(spans)}</p>"
             case model.Heading(level, spans):
-                target = f' id="{self._anchor}"' * bool(self._anchor)
-                return f"<h{level}{target}>{self._leaf(spans)}</h{level}>"
+                return f"<h{level}{_poem_attributes(self._poem)}>{self._leaf(spans)}</h{level}>"
             case model.Quote(blocks):
                 return f"<blockquote>{''.join(self._block(each) for each in blocks)}</blockquote>"
             case model.ItemList():
