@@ -167,8 +167,8 @@ def gain_of(book: SimulatedBook, revised: RevisedBook) -> int:
 async def compared(book: SimulatedBook, revised: RevisedBook, rng: Random, bias: float = 0.0) -> int:
     """What it gains by the changes that two comparisons prefer, by the service's own code."""
     judge = SimulatedJudge(book, rng, bias)
-    weighed = await compare_book(book.material, BookReview(book.findings, {}), revised, judge)
-    rejected = {number for number, each in weighed.items() if not each.is_kept}
+    results = await compare_book(book.material, BookReview(book.findings, {}), revised, judge)
+    rejected = {number for number, each in results.items() if not each.is_kept}
     return gain_of(book, await bounds.without(book.material, book.findings, revised, rejected))
 
 

@@ -143,7 +143,7 @@ async def edited(
         return EditedBook(material, unanswered, unanswered)
     notes = await resources.health.through_outages(lambda: chapters.findings(resources.pool, book_id))
     revised = await compute(_revised, material, answer.revised.texts, notes)
-    proposed = await compute(_revised, material, answer.proposed, ())
+    proposed = await compute(_revised, material, answer.rejected_texts, ())
     declined = await compute(fingerprints_of, answer.declined(review), material.book, noted, material.chapters)
     rows = await compute(_rows, material, review, answer)
     return EditedBook(material, rows, unanswered, revised, proposed, declined)
@@ -202,16 +202,18 @@ async def _compared(
     material: Material, review: BookReview, answer: AuthorsAnswer, steps: StoredSteps, context_tokens: int
 ) -> AuthorsAnswer:
     """The answer without the changes that lose a blind comparison with the draft."""
-    weighed = await compare_book(material, review, answer.revised, steps, context_tokens)
-    rejected = {number for number, each in weighed.items() if not each.is_kept}
+    results = await compare_book(material, review, answer.revised, steps, context_tokens)
+    rejected = {number for number, each in results.items() if not each.is_kept}
     if not rejected:
         return answer
     left = await bounds.without(material, review.findings, answer.revised, rejected)
     contents = {chapter.chapter_number: chapter.content for chapter in material.chapters}
     texts = answer.revised.texts
-    proposed = {number: texts[number] for number in texts if texts[number] != left.texts.get(number, contents[number])}
-    log.info("changes_rejected", book_id=material.book.id, rejected=len(rejected), of=len(weighed))
-    return replace(answer, revised=left, weighed=weighed, proposed=proposed)
+    rejected_texts = {
+        number: texts[number] for number in texts if texts[number] != left.texts.get(number, contents[number])
+    }
+    log.info("changes_rejected", book_id=material.book.id, rejected=len(rejected), of=len(results))
+    return replace(answer, revised=left, comparisons=results, rejected_texts=rejected_texts)
 
 
 def _revised(material: Material, texts: Mapping[int, str], notes: Sequence[Mapping[str, object]]) -> list[RevisedText]:

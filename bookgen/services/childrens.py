@@ -11,7 +11,7 @@ from bookgen.billing.storage import require_stored
 from bookgen.models import AgeRange, Book, BookKind
 from bookgen.store import books, material
 from bookgen.store.material import PlannedChapter
-from bookgen.writing.picture_book.ages import READINGS
+from bookgen.writing.picture_book.ages import AGE_LIMITS
 
 if TYPE_CHECKING:
     from asyncpg import Connection
@@ -27,7 +27,7 @@ async def create_childrens(connection: Connection, quota: Quota, account_id: int
     plan's allowance nor a credit covers the book.
     """
     age, spreads = AgeRange(new["age_range"]), new["page_count"] // PAGES_OF_A_SPREAD
-    words = READINGS[age].words
+    words = AGE_LIMITS[age].words
     fields = {
         "title": new["title"],
         "subtitle": "",

@@ -81,7 +81,7 @@ class Corrections:
             result = await self._apply(account_id, chapter_id, chosen)
             applied += len(result.applied)
             stale += len(chosen.intersection(result.stale))
-            left = chosen.intersection(each.id for each in result.standing)
+            left = chosen.intersection(each.id for each in result.pending)
             if left == chosen:
                 break
             chosen = left
@@ -120,7 +120,7 @@ class Corrections:
                 return False
             if result.content != chapter.content:
                 version = await self._replace(connection, account_id, chapter.id, corrected)
-            await suggestions.place(connection, result.standing, version)
+            await suggestions.place(connection, result.pending, version)
             await suggestions.decide(connection, result.applied, SuggestionStatus.APPLIED)
             await suggestions.decide(connection, result.stale, SuggestionStatus.STALE)
         return True

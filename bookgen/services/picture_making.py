@@ -154,7 +154,8 @@ class PictureMaker:
         book, idea, subject = order.book, order.idea, UNKNOWN
         if book.kind is BookKind.CHILDRENS:
             chapters = order.material.chapters if order.material else ()
-            planned, subject = (HERO,), Subject(figures=pictures.cast(book), told=pictures.told(book, chapters))
+            opening = pictures.story_opening(book, chapters)
+            planned, subject = (HERO,), Subject(figures=pictures.cast(book), told=opening)
         elif idea:
             subject = Subject.of(idea)
         seed = _seed(book)

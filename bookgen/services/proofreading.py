@@ -220,7 +220,7 @@ def _preview(suggestion: Suggestion, chapter: Chapter) -> Preview:
         raise Conflict(
             "This suggestion is stale: its text has changed. Start a new report (POST /proofreading-reports/)."
         )
-    start, end, after = found.standing[0].start_offset, found.standing[0].end_offset, result.content
+    start, end, after = found.pending[0].start_offset, found.pending[0].end_offset, result.content
     return Preview(
         before=suggestion.original_text,
         after=suggestion.suggested_text,

@@ -100,7 +100,7 @@ def _request(material: Material, window: int) -> TextRequest:
     length = tongue.between(*_bounds(book))
     task = TASK.format(
         book=context.book_data(_without_idea(book), window),
-        chapters=_told(material, scaled(MAX_CHAPTERS_TOKENS, window), scaled(MAX_OPENING_TOKENS, window)),
+        chapters=_book_or_summaries(material, scaled(MAX_CHAPTERS_TOKENS, window), scaled(MAX_OPENING_TOKENS, window)),
         language=tongue.name,
         length=length,
     )
@@ -129,7 +129,7 @@ def _without_idea(book: Book) -> Book:
     return replace(book, description="", style_notes="")
 
 
-def _told(material: Material, room: int, opening: int) -> str:
+def _book_or_summaries(material: Material, room: int, opening: int) -> str:
     """The part of the prompt with the book's text, or with summaries if the text takes more than `room` tokens.
 
     The summaries are those of all written chapters. About `opening` tokens of the first chapter's text follow them.
@@ -140,9 +140,9 @@ def _told(material: Material, room: int, opening: int) -> str:
         if tokens(text) <= room:
             return f"{WHOLE}\n{context.data(text)}"
     each_has = (room - opening) // max(len(written), 1)
-    told = [clip(_summed_up(material, chapter), each_has) for chapter in written]
+    summaries = [clip(_summed_up(material, chapter), each_has) for chapter in written]
     begins = [clip(chapter.content, opening) for chapter in written[:1]]
-    text = "\n\n".join([*told, *begins])
+    text = "\n\n".join([*summaries, *begins])
     return f"{SUMMED_UP}\n{context.data(text)}"
 
 

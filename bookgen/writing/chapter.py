@@ -74,7 +74,7 @@ async def write_chapter(
     chapter = material.chapter(chapter_number)
     draft = WorkingDraft(material, chapter, [], await quality.avoid(material, chapter))
     draft.room = max(context_tokens - WINDOW, 0)
-    await _look_back(draft, steps, on_digest)
+    await _prepare_earlier_chapters(draft, steps, on_digest)
     async with notes.noting(draft, steps, on_digest):
         await _write(draft, steps, on_words, on_digest)
         content, findings = await _mended(draft, draft.text, steps)
@@ -101,7 +101,7 @@ async def write_chapter(
     return replace(written, digest=digest)
 
 
-async def _look_back(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest], None]) -> None:
+async def _prepare_earlier_chapters(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest], None]) -> None:
     """Prepare what the prompt says about earlier chapters: the text of those that fit, digests of the others.
 
     Sets `draft.view` (the texts) and `draft.digests`. The model makes missing digests; `on_digest` is called with each.
@@ -112,7 +112,7 @@ async def _look_back(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Dig
     await threads.compute(draft.measure)
 
 
-async def _look_back_less(
+async def _shrink_prompt(
     draft: WorkingDraft, refused: PromptTooLong, steps: Steps, on_digest: Callable[[Digest], None]
 ) -> None:
     """Shrink the prompt after the model has refused it as too long (`refused`).
@@ -123,14 +123,14 @@ async def _look_back_less(
     context = smaller(draft.window + draft.room, refused)
     draft.window, draft.room = min(context, WINDOW), max(context - WINDOW, 0)
     if draft.view.chapters:
-        await _look_back(draft, steps, on_digest)
+        await _prepare_earlier_chapters(draft, steps, on_digest)
 
 
 async def _write(
     draft: WorkingDraft, steps: Steps, on_words: Callable[[int], None], on_digest: Callable[[Digest], None]
 ) -> None:
     """Request one stretch of text after another until the chapter has ended or has used all its calls."""
-    await _go_on_as_begun(draft, steps)
+    await _restore_in_parts(draft, steps)
     done = continuations = empty = calls = 0
     ended = False
     task: Task = "write"
@@ -147,7 +147,7 @@ async def _write(
         try:
             reply = await steps.reply(replace(request, on_first_word=draft.begun.set), attempt=empty)
         except PromptTooLong as refused:
-            await _look_back_less(draft, refused, steps, on_digest)
+            await _shrink_prompt(draft, refused, steps, on_digest)
             continue
         draft.begun.set()
         calls += 1
@@ -190,7 +190,7 @@ async def _write(
         )
 
 
-async def _go_on_as_begun(draft: WorkingDraft, steps: Steps) -> None:
+async def _restore_in_parts(draft: WorkingDraft, steps: Steps) -> None:
     """Restore the value that `draft.in_parts` had when the writing of this chapter was begun and interrupted.
 
     The requests are then the same as before the interruption, so their stored replies are used. If no reply is stored,

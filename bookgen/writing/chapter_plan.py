@@ -169,7 +169,7 @@ def _text(value: object) -> str:
     return "" if text.strip(".…- ") == "" else text
 
 
-def told(plan: Mapping[str, Any]) -> str:
+def as_prompt_lines(plan: Mapping[str, Any]) -> str:
     """The plan as lines of the prompt for its chapter; empty if the plan is empty."""
     lines = [f"Question: {plan['question']}"] if plan.get("question") else []
     for number, scene in enumerate(plan.get("scenes", ()), 1):

@@ -90,7 +90,7 @@ def system(
         bible=data(clip(bible(book.bible), scaled(BIBLE, window))),
         outline=data(outline(chapters, window, number)),
     )
-    earlier = [*told(chapters, digests, window=window), *shown]
+    earlier = [*digest_blocks(chapters, digests, window=window), *shown]
     marked = len(earlier) - (2 if first_call else 1)
     return (Block(static, cache=True), *(replace(each, cache=at >= marked) for at, each in enumerate(earlier)))
 
@@ -139,8 +139,8 @@ def _bible_lines(settled: Mapping[str, Any]) -> list[str]:
 
 def _entry(item: object) -> str:
     if isinstance(item, Mapping):
-        told = [(key, str(part).strip()) for key, part in _ordered(item) if str(part).strip()]
-        named = [part if key in ("name", "description") else f"{key}: {part}" for key, part in told]
+        parts = [(key, str(part).strip()) for key, part in _ordered(item) if str(part).strip()]
+        named = [part if key in ("name", "description") else f"{key}: {part}" for key, part in parts]
         return f"{': '.join(named[:2])}{''.join(f'; {each}' for each in named[2:])}"
     return str(item).strip()
 
@@ -160,7 +160,7 @@ def _around(chapters: Sequence[Chapter], number: int, most: int) -> list[Chapter
     return sorted(nearest, key=lambda chapter: chapter.chapter_number)
 
 
-def told(chapters: Sequence[Chapter], digests: Sequence[Digest], *, window: int = WINDOW) -> tuple[Block, ...]:
+def digest_blocks(chapters: Sequence[Chapter], digests: Sequence[Digest], *, window: int = WINDOW) -> tuple[Block, ...]:
     """The digests as blocks of the prompt, one block for each.
 
     If `window` is below WINDOW, only the last digests are included. A block stays the same as long as its chapter's
@@ -170,10 +170,10 @@ def told(chapters: Sequence[Chapter], digests: Sequence[Digest], *, window: int 
     total = scaled(ALL_DIGESTS, window)
     most = share(total, len(chapters), MAX_DIGEST_TOKENS)
     shown = digests if window >= WINDOW else digests[-max(total // most, 1) :]
-    return tuple(Block(clip(_told(digest, titles.get(digest.chapter_number, "")), most)) for digest in shown)
+    return tuple(Block(clip(_digest_text(digest, titles.get(digest.chapter_number, "")), most)) for digest in shown)
 
 
-def _told(digest: Digest, title: str) -> str:
+def _digest_text(digest: Digest, title: str) -> str:
     lines = [f"Chapter {digest.chapter_number}, {title}, has told: {digest.summary}"]
     if digest.facts:
         lines.append("Settled by it: " + "; ".join(fact.rstrip(".;") for fact in digest.facts) + ".")

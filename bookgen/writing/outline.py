@@ -101,7 +101,7 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
     plan = _Plan(book, await drawn_names.for_story(book))
     while len(plan.chapters) < book.chapter_count:
         try:
-            await plan.go_on(steps)
+            await plan.request_next_piece(steps)
         except PromptTooLong as refused:
             plan.window = smaller(plan.window, refused)
         except CutShort:
@@ -144,7 +144,7 @@ class _Plan:
     chapters: list[tuple[str, str]] = field(default_factory=list)
     plans: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
-    async def go_on(self, steps: Steps) -> None:
+    async def request_next_piece(self, steps: Steps) -> None:
         """Request the next piece: the bible, chapters, or both; and add it to the outline."""
         first, last = len(self.chapters) + 1, self._last()
         numbers = range(first, last + 1)
@@ -189,7 +189,7 @@ class _Plan:
 
     def _first_request(self, last: int) -> TextRequest:
         book, lang = self.book, language(self.book.content_language)
-        planned = self._planned_kind(last)
+        planned = self._book_to_plan(last)
         form = ReplyForm(
             range(1, last + 1),
             bible=True,
@@ -217,7 +217,7 @@ class _Plan:
 
     def _next_request(self, first: int, last: int) -> TextRequest:
         book = self.book
-        form = ReplyForm(range(first, last + 1), planned=self._planned_kind(last))
+        form = ReplyForm(range(first, last + 1), planned=self._book_to_plan(last))
         task = NEXT.format(
             count=planning.count_of(book.chapter_count),
             summaries=planning.summaries(book, self.window),
@@ -230,7 +230,7 @@ class _Plan:
         )
         return self._request(task, form, with_bible=self.window >= WINDOW)
 
-    def _planned_kind(self, last: int) -> Book | None:
+    def _book_to_plan(self, last: int) -> Book | None:
         """The book whose kind decides the form of the chapter plans; None if no plans are requested.
 
         It is the book with its new bible, if there is one yet. No plans are requested if the next piece has no chapters

@@ -65,7 +65,7 @@ class ReplyForm:
         """The JSON schema. Each chapter is a key, since no provider's schema mode can fix a list's length."""
         parts: dict[str, Any] = {"premises": _PREMISES} if self.premises else {}
         if self.bible:
-            parts["bible"] = object_of(dict.fromkeys(self._added(), TEXT) | _BIBLE_FIELDS)
+            parts["bible"] = object_of(dict.fromkeys(self._optional_bible_fields(), TEXT) | _BIBLE_FIELDS)
         if self.numbers:
             parts["chapters"] = object_of({f"chapter_{number}": _CHAPTER for number in self.numbers})
         if self.planned:
@@ -78,14 +78,14 @@ class ReplyForm:
         parts: dict[str, Any] = {"premises": [{"premise": "…", "probability": 0.5}]} if self.premises else {}
         if self.bible:
             usual = {"premise": "…", "voice": "…", "arc": ["…"], **dict.fromkeys(BIBLE_LISTS, entry)}
-            parts["bible"] = dict.fromkeys(self._added(), "…") | usual
+            parts["bible"] = dict.fromkeys(self._optional_bible_fields(), "…") | usual
         if self.numbers:
             parts["chapters"] = {f"chapter_{number}": {"title": "…", "summary": "…"} for number in self.numbers}
         if self.planned:
             parts["plans"] = chapter_plan.example(self.planned, self.numbers[0])
         return json.dumps(parts, ensure_ascii=False)
 
-    def _added(self) -> list[str]:
+    def _optional_bible_fields(self) -> list[str]:
         """The fields of the bible that not every reply needs: `kind` and `outcome`, as far as requested."""
         return ["kind"] * self.kind + ["outcome"] * self.outcome
 

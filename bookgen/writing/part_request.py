@@ -209,7 +209,7 @@ def _first_part(draft: WorkingDraft) -> dict[str, object]:
 
 
 def _plan(draft: WorkingDraft) -> str:
-    if not (plan := chapter_plan.told(draft.chapter.plan)):
+    if not (plan := chapter_plan.as_prompt_lines(draft.chapter.plan)):
         return ""
     set_up = SET_UP if draft.chapter.plan.get("sets_up") else ""
     return PLAN.format(set_up=set_up, plan=context.data(clip(plan, draft.window // 8)))

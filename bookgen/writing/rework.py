@@ -92,7 +92,7 @@ def _request(
     plan = [(number, (each.title, each.summary)) for number, each in planned]
     digests = [digest for number, digest in sorted(material.digests.items()) if number not in view.numbers]
     said = clip(instructions, window // 8) if instructions.strip() else ""
-    told = "\n".join(block.text for block in context.told(material.chapters, digests, window=window))
+    told = "\n".join(block.text for block in context.digest_blocks(material.chapters, digests, window=window))
     form = ReplyForm(numbers, planned=book if window >= WINDOW else None)
     before = [(each.chapter_number, each.plan) for each in material.chapters if each.chapter_number < numbers[0]]
     unpaid = [text for _, text in chapter_plan.unpaid(before)]

@@ -345,7 +345,7 @@ async def test_applying_suggestions_to_random_chapters_changes_only_their_spans(
     stored = await chapters.find(author.services.database.http, author.account_id, book["chapters"][0]["id"])
     assert stored is not None
     made = [judge.suggestion(each.id, written, each.start_offset, each.end_offset, each.suggested_text)
-            for each in case.standing]  # fmt: skip
+            for each in case.pending]  # fmt: skip
     named = [{name: getattr(each, name) for name in NEW} for each in made]
     told = {"chapter_id": stored.id, "content_version": stored.content_version}
     async with author.services.database.http.acquire() as connection:
@@ -355,16 +355,16 @@ async def test_applying_suggestions_to_random_chapters_changes_only_their_spans(
         if case.rng.random() < 0.5:
             place = case.rng.randint(0, len(written))
             await author.patch(path, {"content": f"{written[:place]}{case.text(2)} {written[place:]}"})
-        standing = await suggestions(author, report, "?status=pending")
+        pending = await suggestions(author, report, "?status=pending")
         before = await content_of(author, book)
-        assert all(before[each["start"] : each["end"]] == each["original_text"] for each in standing)
+        assert all(before[each["start"] : each["end"]] == each["original_text"] for each in pending)
 
-        chosen = [each["id"] for each in standing if case.rng.random() < 0.5]
+        chosen = [each["id"] for each in pending if case.rng.random() < 0.5]
         await author.post(f"/proofreading-reports/{report['id']}/apply/", {"suggestion_ids": chosen})
 
         applied = {each["id"] for each in await suggestions(author, report, "?status=applied")}
         written = await content_of(author, book)
-        assert written == changed(before, [each for each in standing if each["id"] in applied])
+        assert written == changed(before, [each for each in pending if each["id"] in applied])
 
 
 def changed(content: str, applied: list[dict[str, Any]]) -> str:

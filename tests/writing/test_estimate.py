@@ -180,10 +180,10 @@ async def test_the_estimate_of_a_compared_revision_is_close_to_the_actual_cost(p
     async with authored(partial(recorded_editor, name), protocol) as (_, steps):
         review = await read_book(material, steps, 200_000)
         revised = await bounds.apply(material, review.findings, await revise_book(material, review, steps, 200_000))
-        weighed = await compare_book(material, review, revised, steps, 200_000)
+        results = await compare_book(material, review, revised, steps, 200_000)
 
     assert len(steps.replies) == foreseen.calls - without.calls
-    assert len({each.result for each in weighed.values()}) == 1
+    assert len({each.result for each in results.values()}) == 1
     cost = price("any", steps.usage)
     assert foreseen.cost_micros - without.cost_micros == pytest.approx(cost, rel=0.35)
 

@@ -13,7 +13,7 @@ from bookgen.providers.text import TextRequest
 from bookgen.writing.kinds import draft_outline, write_chapter
 from bookgen.writing.material import ChapterDraft, Material
 from bookgen.writing.picture_book import pictures
-from bookgen.writing.picture_book.ages import READINGS
+from bookgen.writing.picture_book.ages import AGE_LIMITS
 from bookgen.writing.picture_book.readability import difficulties
 from bookgen.writing.structured import UnusableReply
 from tests.writing.scripted import Scripted, a_book, a_chapter, outline_reply
@@ -146,7 +146,7 @@ def test_every_picture_prompt_describes_the_hero_in_the_same_words() -> None:
 
 @pytest.mark.parametrize("ages", AgeRange)
 def test_everyday_text_is_easy_for_every_age(ages: AgeRange) -> None:
-    assert difficulties("Pip looks up. The moon is big.", READINGS[ages], "en", ["Pip"]) == []
+    assert difficulties("Pip looks up. The moon is big.", AGE_LIMITS[ages], "en", ["Pip"]) == []
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_everyday_text_is_easy_for_every_age(ages: AgeRange) -> None:
     ],
 )
 def test_rare_words_are_found_in_languages_with_a_word_list(language: str, text: str) -> None:
-    found = difficulties(text, READINGS[AgeRange.READERS], language, [])
+    found = difficulties(text, AGE_LIMITS[AgeRange.READERS], language, [])
 
     assert [each.kind for each in found] == ["vocabulary"]
 
@@ -168,13 +168,13 @@ def test_names_and_the_owners_words_are_not_rare_words() -> None:
     text = "Zwirbel meets Quaxi. Zwirbel's phosphorescence shines and Quaxi likes it so much."
     known = ["Zwirbel and Quaxi", "phosphorescence"]
 
-    assert difficulties(text, READINGS[AgeRange.FIRST_READERS], "en", known) == []
-    assert difficulties(text, READINGS[AgeRange.FIRST_READERS], "en", []) != []
+    assert difficulties(text, AGE_LIMITS[AgeRange.FIRST_READERS], "en", known) == []
+    assert difficulties(text, AGE_LIMITS[AgeRange.FIRST_READERS], "en", []) != []
 
 
 def test_without_a_word_list_sentences_are_still_checked() -> None:
     def kinds(text: str, language: str) -> set[str]:
-        return {each.kind for each in difficulties(text, READINGS[AgeRange.TODDLERS], language, [])}
+        return {each.kind for each in difficulties(text, AGE_LIMITS[AgeRange.TODDLERS], language, [])}
 
     assert kinds("小老鼠" * 20 + "。", "zh") == {"sentence_length", "text_length"}
     assert kinds("形而上学的認識論" * 8 + "。", "ja-JP") == {"sentence_length", "text_length"}

@@ -116,6 +116,6 @@ async def test_the_proofreading_prompt_has_full_names():
     steps = Scripted(lambda request, brief, call: '{"edits": []}')
     chapter = a_chapter(1, content="She went home.")
 
-    await edits.proposed(a_book(bible=bible), chapter, edits.Window(0, len(chapter.content)), steps)
+    await edits.proposed(a_book(bible=bible), chapter, edits.TextWindow(0, len(chapter.content)), steps)
 
     assert "Names and terms of this book: Joana de Sousa; The New House." in steps.calls[0][0].system[0].text

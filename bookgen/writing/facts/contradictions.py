@@ -117,12 +117,14 @@ def _story(facts: Sequence[Fact], short_forms: Mapping[str, str], openings: froz
         if fact.event is FactEvent.NOW:
             date = _date(fact.value) or date
         is_back = is_back or fact.event is FactEvent.BACK
-        subject, value = (_named(key(each), short_forms, openings) for each in (fact.subject, fact.value))
+        subject, value = (_comparable(key(each), short_forms, openings) for each in (fact.subject, fact.value))
         story.append(StoryFact(fact, subject, value, date, is_back))
-    return story if _goes_on(story) else [replace(each, is_back=each.is_back or not each.date) for each in story]
+    if _is_chronological(story):
+        return story
+    return [replace(each, is_back=each.is_back or not each.date) for each in story]
 
 
-def _named(text: str, short_forms: Mapping[str, str], openings: frozenset[str]) -> str:
+def _comparable(text: str, short_forms: Mapping[str, str], openings: frozenset[str]) -> str:
     """The subject or value of a fact, `text`, in the form in which facts are compared.
 
     A short form of a name becomes the whole name. Any other text loses the articles at its start (`openings`).
@@ -135,7 +137,7 @@ def _named(text: str, short_forms: Mapping[str, str], openings: frozenset[str]) 
     return " ".join(words)
 
 
-def _goes_on(story: Sequence[StoryFact]) -> bool:
+def _is_chronological(story: Sequence[StoryFact]) -> bool:
     """Whether the dates never go back in time from one dated fact to the next."""
     dates = [each.date for each in story if each.date]
     return not any(_before(later, earlier) for earlier, later in pairwise(dates))
@@ -164,7 +166,7 @@ def _is_after(each: StoryFact, other: StoryFact) -> bool:
     return each.fact.chapter_number > other.fact.chapter_number and _follows(each, other)
 
 
-def _of(story: Sequence[StoryFact], *events: FactEvent) -> dict[str, list[StoryFact]]:
+def _by_subject(story: Sequence[StoryFact], *events: FactEvent) -> dict[str, list[StoryFact]]:
     """The facts that have one of the `events`, by subject, each list in the order of the book."""
     found: defaultdict[str, list[StoryFact]] = defaultdict(list)
     for each in story:
@@ -174,7 +176,7 @@ def _of(story: Sequence[StoryFact], *events: FactEvent) -> dict[str, list[StoryF
 
 
 def _dead_who_act(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
-    for life in _of(story, FactEvent.DIES, FactEvent.ACTS, FactEvent.RETURNS).values():
+    for life in _by_subject(story, FactEvent.DIES, FactEvent.ACTS, FactEvent.RETURNS).values():
         death: StoryFact | None = None
         for each in life:
             if each.event is FactEvent.DIES:
@@ -196,7 +198,7 @@ def _returns_in(life: Sequence[StoryFact], act: StoryFact) -> bool:
 
 def _places_left(story: Sequence[StoryFact], *, nouns_are_capitalised: bool) -> Iterator[Contradiction]:
     """Find people in a place that they left for good and have not entered again."""
-    for moves in _of(story, FactEvent.LEAVES, FactEvent.ENTERS, FactEvent.IS_IN).values():
+    for moves in _by_subject(story, FactEvent.LEAVES, FactEvent.ENTERS, FactEvent.IS_IN).values():
         left: dict[str, StoryFact] = {}
         entered = {(each.value, each.fact.chapter_number) for each in moves if each.event is FactEvent.ENTERS}
         for each in moves:
@@ -204,14 +206,14 @@ def _places_left(story: Sequence[StoryFact], *, nouns_are_capitalised: bool) -> 
                 left[each.value] = each
             elif each.event is FactEvent.ENTERS:
                 left.pop(each.value, None)
-            elif (leaving := _left_around(left, each, nouns_are_capitalised)) and _is_after(each, leaving):
+            elif (leaving := _departure_from(left, each, nouns_are_capitalised)) and _is_after(each, leaving):
                 if (each.value, each.fact.chapter_number) in entered:
                     continue
                 why = f"{each.fact.subject} has left {leaving.fact.value} for good, and is there here."
                 yield Contradiction("place_left", leaving.fact, each.fact, why)
 
 
-def _left_around(left: Mapping[str, StoryFact], each: StoryFact, nouns_are_capitalised: bool) -> StoryFact | None:
+def _departure_from(left: Mapping[str, StoryFact], each: StoryFact, nouns_are_capitalised: bool) -> StoryFact | None:
     """The fact in `left` about the place of `each`, or about a place that contains it; None if there is none.
 
     `left`: by place, the facts that one person left it for good. "Trieste" contains "a café in Trieste".
@@ -239,7 +241,7 @@ def _objects(story: Sequence[StoryFact], *, holders: Set[str]) -> Iterator[Contr
     }
     apart = _places_apart(story)
     events = (FactEvent.AT, FactEvent.MOVED, FactEvent.GONE, FactEvent.RETURNS)
-    for course in _of(story, *events).values():
+    for course in _by_subject(story, *events).values():
         gone: StoryFact | None = None
         last: StoryFact | None = None
         moved_in = {each.fact.chapter_number for each in course if each.event is not FactEvent.AT}
@@ -269,7 +271,7 @@ def _places_apart(story: Sequence[StoryFact]) -> set[frozenset[str]]:
     A pair is known to be so if someone has left one place and then entered the other.
     """
     pairs: set[frozenset[str]] = set()
-    for moves in _of(story, FactEvent.LEAVES, FactEvent.ENTERS).values():
+    for moves in _by_subject(story, FactEvent.LEAVES, FactEvent.ENTERS).values():
         for one, other in pairwise(moves):
             if one.event is FactEvent.LEAVES and other.event is FactEvent.ENTERS and one.value != other.value:
                 pairs.add(frozenset((one.value, other.value)))
@@ -278,7 +280,7 @@ def _places_apart(story: Sequence[StoryFact]) -> set[frozenset[str]]:
 
 def _knowledge(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
     """Find people who know something for sure before they learn it."""
-    for known in _of(story, FactEvent.LEARNS, FactEvent.KNOWS).values():
+    for known in _by_subject(story, FactEvent.LEARNS, FactEvent.KNOWS).values():
         first: dict[str, StoryFact] = {}
         for each in known:
             what = next((other for other in first if says_the_same(other, each.value)), each.value)
@@ -290,7 +292,7 @@ def _knowledge(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
 
 def _births(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
     """Find people who are born on two dates, or who act or die before they are born."""
-    for life in _of(story, FactEvent.BORN, FactEvent.ACTS, FactEvent.DIES).values():
+    for life in _by_subject(story, FactEvent.BORN, FactEvent.ACTS, FactEvent.DIES).values():
         births = [each for each in life if each.event is FactEvent.BORN and _date(each.fact.value)]
         for birth in births[:1]:
             born = _date(birth.fact.value)
@@ -311,12 +313,12 @@ def _causes(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
     """Find events that are dated before an event that they follow from. Events with several dates are skipped."""
     dated = {
         event: facts[0]
-        for event, facts in _of(story, FactEvent.ON).items()
+        for event, facts in _by_subject(story, FactEvent.ON).items()
         if facts and len({_date(each.fact.value) for each in facts}) == 1 and _date(facts[0].fact.value)
     }
-    for effects in _of(story, FactEvent.AFTER).values():
+    for effects in _by_subject(story, FactEvent.AFTER).values():
         for each in effects:
-            effect, cause = dated.get(each.subject), dated.get(each.value) or _in_short(each.value, dated)
+            effect, cause = dated.get(each.subject), dated.get(each.value) or _event_with_words(each.value, dated)
             if effect and cause and _before(_date(effect.fact.value), _date(cause.fact.value)):
                 why = (
                     f"{each.fact.subject} ({effect.fact.value}) follows from {each.fact.value} ({cause.fact.value}), "
@@ -326,7 +328,7 @@ def _causes(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
                 yield Contradiction("before_cause", first.fact, second.fact, why)
 
 
-def _in_short(value: str, dated: Mapping[str, StoryFact]) -> StoryFact | None:
+def _event_with_words(value: str, dated: Mapping[str, StoryFact]) -> StoryFact | None:
     """The fact of the only event in `dated` whose name has all words of `value`; None if not exactly one has.
 
     For example, "the fall" stands for "the fall of the dam". `dated`: facts by the event's name.

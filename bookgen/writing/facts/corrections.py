@@ -52,7 +52,7 @@ def corrected_by_bible(
     found: list[tuple[Fact, str]] = []
     for fact in facts:
         for name, change in changes:
-            place = _says(fact, name, change, whole)
+            place = _place_of_old_words(fact, name, change, whole)
             if place is not None:
                 found.append((fact, _replaced(fact.value, place, len(change[0]), change[1])))
                 break
@@ -85,7 +85,7 @@ def outdated_by_bible(
     whole = _whole_names(bible)
     for change in changes:
         name, was, new = key(change["name"]), words_of(change["was"]), words_of(change["is"])
-        says = present(bible, name, was, new)
+        says = current_text(bible, name, was, new)
         for fact in facts if says else ():
             if fact.status is not FactStatus.SETTLED:
                 continue
@@ -93,13 +93,13 @@ def outdated_by_bible(
                 if key(fact.subject) == name and still_says(fact.quote, (was, new)):
                     why = f"The author has renamed {change['was']} to {change['is']}."
                     found.setdefault((fact.chapter_number, name, ""), Contradiction("corrected", fact, fact, why))
-            elif _says(fact, name, (was, new), whole) is not None:
+            elif _place_of_old_words(fact, name, (was, new), whole) is not None:
                 why = f"The author has settled: {says}."
                 found.setdefault((fact.chapter_number, name, fact.quote), Contradiction("corrected", fact, fact, why))
     return sorted(found.values(), key=lambda each: each.later.chapter_number)
 
 
-def present(bible: Mapping[str, Any], name: str, was: Words, new: Words) -> str:
+def current_text(bible: Mapping[str, Any], name: str, was: Words, new: Words) -> str:
     """What the bible now says with the `new` words of a change, as one line; empty if it has them no longer.
 
     `name`: the name of the changed entry; `was`: the old words. If they are the same, the entry was renamed, and the
@@ -114,7 +114,7 @@ def present(bible: Mapping[str, Any], name: str, was: Words, new: Words) -> str:
     return f"{entry['name']}: {says.rstrip('.')}" if says else ""
 
 
-def _says(fact: Fact, name: str, change: tuple[Words, Words], whole: Mapping[str, str]) -> int | None:
+def _place_of_old_words(fact: Fact, name: str, change: tuple[Words, Words], whole: Mapping[str, str]) -> int | None:
     """The index of the old expression's first word in the fact's value.
 
     None unless the fact is about `name` and both its value and its quote have the old expression.

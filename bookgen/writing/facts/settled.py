@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from bookgen.models import Book
 from bookgen.writing.facts.contradictions import short_forms
-from bookgen.writing.facts.corrections import LISTS, Words, by_name, find_words, present, still_says, words_of
+from bookgen.writing.facts.corrections import LISTS, Words, by_name, current_text, find_words, still_says, words_of
 from bookgen.writing.facts.expressions import may_be_forms_of_one, pattern
 from bookgen.writing.facts.wording import is_form_of, key
 from bookgen.writing.flaw import Flaw, without_code
@@ -118,7 +118,7 @@ def _former_expressions(text: str, book: Book) -> Iterator[Deviation]:
     names = [name for entries in LISTS for name in by_name(book.bible.get(entries))]
     for change in book.bible_changes:
         name, was, new = key(change["name"]), words_of(change["was"]), words_of(change["is"])
-        says = present(book.bible, name, was, new)
+        says = current_text(book.bible, name, was, new)
         if words_of(name) == was or not says:
             continue
         was, new = _in_context(was, new, says.partition(": ")[2])

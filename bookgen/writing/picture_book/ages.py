@@ -8,7 +8,7 @@ from bookgen.models import AgeRange
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AgeLimits:
     """The limits that suit children of one age.
 
     `words`: about how many words a spread (two facing pages) has; `lines`: how many lines at most. `longest`: the most
@@ -43,9 +43,9 @@ _READERS = (
     "Over the whole book: mixed feelings, a problem that the hero solves by their own efforts.",
     "Dialogue with wit. Exact words rather than many.",
 )
-READINGS = {
-    AgeRange.TODDLERS: Reading(14, 8, 3, 3.6, 0.15, *_TODDLERS),
-    AgeRange.PRESCHOOLERS: Reading(34, 13, 5, 3.4, 0.15, *_PRESCHOOLERS),
-    AgeRange.FIRST_READERS: Reading(70, 18, 8, 3.2, 0.15, *_FIRST_READERS),
-    AgeRange.READERS: Reading(120, 26, 12, 3.0, 0.18, *_READERS),
+AGE_LIMITS = {
+    AgeRange.TODDLERS: AgeLimits(14, 8, 3, 3.6, 0.15, *_TODDLERS),
+    AgeRange.PRESCHOOLERS: AgeLimits(34, 13, 5, 3.4, 0.15, *_PRESCHOOLERS),
+    AgeRange.FIRST_READERS: AgeLimits(70, 18, 8, 3.2, 0.15, *_FIRST_READERS),
+    AgeRange.READERS: AgeLimits(120, 26, 12, 3.0, 0.18, *_READERS),
 }

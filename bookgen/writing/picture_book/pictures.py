@@ -53,10 +53,11 @@ The story begins:
 def cover(book: Book, spreads: Sequence[Chapter], wish: str) -> str:
     """The prompt for the cover. `wish`: the line with the owner's wishes, which comes first."""
     hero = cast(book)[0].partition(":")[0]
-    return COVER.format(wish=wish, hero=hero, figures=figures(book), story=told(book, spreads), look=_look(book))
+    story = story_opening(book, spreads)
+    return COVER.format(wish=wish, hero=hero, figures=figures(book), story=story, look=_look(book))
 
 
-def told(book: Book, spreads: Sequence[Chapter]) -> str:
+def story_opening(book: Book, spreads: Sequence[Chapter]) -> str:
     """What the cover may show, as text: the title, the theme, and the first spreads."""
     opening = [f"{each.summary} {each.content}" for each in spreads[:OPENING_SPREADS]]
     lines = [" ".join(each.split()) for each in (book.title, book.theme, *opening)]

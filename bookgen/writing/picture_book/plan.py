@@ -11,7 +11,7 @@ from bookgen.writing import brief, context, drawn_names, structured
 from bookgen.writing.language import language
 from bookgen.writing.material import Outline, OutlineChapter
 from bookgen.writing.outline_form import ReplyForm, read_first, refuse_nonsense
-from bookgen.writing.picture_book.ages import READINGS, Reading
+from bookgen.writing.picture_book.ages import AGE_LIMITS, AgeLimits
 from bookgen.writing.steps import Steps
 
 MAX_TOKENS = 8_000
@@ -68,15 +68,15 @@ async def draft_spreads(book: Book, steps: Steps, chapters: Sequence[Chapter] = 
             raise structured.Malformed('there is nobody under "people"')
 
     bible, spreads = await structured.ask(request, steps, partial(read_first, last=book.chapter_count), check)
-    words = reading_of(book).words
+    words = limits_for(book).words
     return Outline(bible, tuple(OutlineChapter(title, summary, words) for title, summary in spreads))
 
 
-def reading_of(book: Book) -> Reading:
-    """The reading level of the book's readers."""
+def limits_for(book: Book) -> AgeLimits:
+    """The limits for the book's readers."""
     if book.age_range is None:
         raise ValueError(f"book {book.id} is not a children's book")
-    return READINGS[book.age_range]
+    return AGE_LIMITS[book.age_range]
 
 
 def author(book: Book) -> str:
@@ -84,14 +84,14 @@ def author(book: Book) -> str:
 
 
 def _request(book: Book, settled: Sequence[Chapter], drawn: str) -> TextRequest:
-    reading, count = reading_of(book), book.chapter_count
+    limits, count = limits_for(book), book.chapter_count
     numbers = range(1, count + 1)
     spreads = "\n".join(f"{each.chapter_number}. {each.title}: {each.summary}" for each in settled)
     task = PLAN.format(
         ages=book.age_range,
         count=count,
-        words=language(book.content_language).length(reading.words),
-        story=reading.story,
+        words=language(book.content_language).length(limits.words),
+        story=limits.story,
         settled=SETTLED.format(spreads=context.data(spreads)) if settled else "",
         given=drawn,
         form=ReplyForm(numbers, bible=True).example(),

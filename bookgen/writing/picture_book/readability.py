@@ -13,7 +13,7 @@ from bookgen.words import count_words
 from bookgen.writing import sentences
 from bookgen.writing.language import primary
 from bookgen.writing.material import Finding
-from bookgen.writing.picture_book.ages import Reading
+from bookgen.writing.picture_book.ages import AgeLimits
 from bookgen.writing.text_units import units
 
 TOO_MUCH = 1.5  # times the usual words of a spread
@@ -24,22 +24,22 @@ _NEEDS_A_TOKENIZER = frozenset({"zh", "ja", "ko"})
 _MIN_LETTERS = 3
 
 
-def difficulties(text: str, reading: Reading, language: str, known: Iterable[str]) -> list[Finding]:
+def difficulties(text: str, limits: AgeLimits, language: str, known: Iterable[str]) -> list[Finding]:
     """What makes `text` too hard: findings of the kinds `sentence_length`, `vocabulary`, `text_length`, in this order.
 
     `known`: texts whose words always count as known.
     """
-    found = [*_long_sentences(text, reading, language), *_rare_words(text, reading, language, known)]
+    found = [*_long_sentences(text, limits, language), *_rare_words(text, limits, language, known)]
     words = count_words(text)
-    if words > reading.words * TOO_MUCH:
+    if words > limits.words * TOO_MUCH:
         found.append(
-            Finding("text_length", text[:200], f"The text has {words} words; about {reading.words} suit this age.")
+            Finding("text_length", text[:200], f"The text has {words} words; about {limits.words} suit this age.")
         )
     return found
 
 
-def _long_sentences(text: str, reading: Reading, language: str) -> list[Finding]:
-    most = reading.longest * (UNSPACED_SENTENCE if primary(language) in ("zh", "ja") else 1)
+def _long_sentences(text: str, limits: AgeLimits, language: str) -> list[Finding]:
+    most = limits.longest * (UNSPACED_SENTENCE if primary(language) in ("zh", "ja") else 1)
     counted = ((count_words(each), each) for each in sentences.split(text))
     return [
         Finding("sentence_length", each[:200], f"This sentence has {words} words; at most {most:g} suit this age.")
@@ -48,39 +48,39 @@ def _long_sentences(text: str, reading: Reading, language: str) -> list[Finding]
     ]
 
 
-def _rare_words(text: str, reading: Reading, language: str, known: Iterable[str]) -> list[Finding]:
-    listed = _listed(language)
+def _rare_words(text: str, limits: AgeLimits, language: str, known: Iterable[str]) -> list[Finding]:
+    list_language = _language_of_list(language)
     said = [unit for unit in units(text) if len(unit) >= _MIN_LETTERS]
-    if not listed or len(said) < MIN_WORDS:
+    if not list_language or len(said) < MIN_WORDS:
         return []
     excused = {unit for each in known for unit in units(each)}
-    rare = [unit for unit in said if not _is_known(unit, listed, reading.common, excused)]
-    if len(rare) <= len(said) * reading.new:
+    rare = [unit for unit in said if not _is_known(unit, list_language, limits.common, excused)]
+    if len(rare) <= len(said) * limits.new:
         return []
     shown = ", ".join(sorted(set(rare), key=rare.index)[:SHOWN])
     return [Finding("vocabulary", shown, f"{len(rare)} of {len(said)} words are too rare for this age: {shown}.")]
 
 
-def _is_known(unit: str, listed: str, common: float, excused: set[str]) -> bool:
+def _is_known(unit: str, list_language: str, common: float, excused: set[str]) -> bool:
     """Whether a word is frequent enough, or begins with one of the `excused` words (as "Ada's" with "Ada").
 
-    `listed`: the language of the frequency list; `common`: the Zipf frequency from which a word is known.
+    `list_language`: the language of the frequency list; `common`: the Zipf frequency from which a word is known.
     """
     if unit in excused or any(len(each) >= _MIN_LETTERS and unit.startswith(each) for each in excused):
         return True
-    return _frequency(unit, listed) >= common
+    return _frequency(unit, list_language) >= common
 
 
 # Importing wordfreq takes a quarter of the service's import time, and only picture books need it.
 @lru_cache(maxsize=20_000)
-def _frequency(unit: str, listed: str) -> float:
+def _frequency(unit: str, list_language: str) -> float:
     import wordfreq
 
-    return float(wordfreq.zipf_frequency(unit, listed, wordlist="small"))
+    return float(wordfreq.zipf_frequency(unit, list_language, wordlist="small"))
 
 
 @lru_cache
-def _listed(language: str) -> str:
+def _language_of_list(language: str) -> str:
     """The language code of the word frequency list to use; empty if the language has none."""
     import wordfreq
 

@@ -12,8 +12,8 @@ from bookgen.words import count_words
 from bookgen.writing import brief, context, echo, nonsense, reply_cleanup, structured
 from bookgen.writing.language import language
 from bookgen.writing.material import ChapterDraft, Finding, Material, Outline, Scene
-from bookgen.writing.picture_book.ages import Reading
-from bookgen.writing.picture_book.plan import author, draft_spreads, reading_of
+from bookgen.writing.picture_book.ages import AgeLimits
+from bookgen.writing.picture_book.plan import author, draft_spreads, limits_for
 from bookgen.writing.picture_book.readability import difficulties
 from bookgen.writing.printable import printable
 from bookgen.writing.reply_cleanup import Cleaned
@@ -160,11 +160,11 @@ def _difficulties(text: str, material: Material) -> list[Finding]:
     """Findings about what is too hard for the readers' age. Words from the book's own plan count as known."""
     book = material.book
     plan = (context.bible(book.bible), context.book_data(book), context.outline(material.chapters))
-    return difficulties(text, reading_of(book), book.content_language, plan)
+    return difficulties(text, limits_for(book), book.content_language, plan)
 
 
 def _request(material: Material, chapter: Chapter) -> TextRequest:
-    book, reading, tongue = material.book, reading_of(material.book), language(material.book.content_language)
+    book, limits, tongue = material.book, limits_for(material.book), language(material.book.content_language)
     number, count = chapter.chapter_number, len(material.chapters)
     told = "\n\n".join(f"{each.chapter_number}. {each.content}" for each in material.written_before(number))
     task = TASK.format(
@@ -175,11 +175,11 @@ def _request(material: Material, chapter: Chapter) -> TextRequest:
         summary=chapter.summary,
         position=_position(material, number),
         wish=_wish(material, chapter),
-        words=tongue.length(chapter.target_word_count or reading.words),
+        words=tongue.length(chapter.target_word_count or limits.words),
         ages=book.age_range,
-        longest=tongue.length(reading.longest),
-        manner=reading.manner,
-        lines=reading.lines,
+        longest=tongue.length(limits.longest),
+        manner=limits.manner,
+        lines=limits.lines,
         language=tongue.name,
     )
     return TextRequest(
@@ -191,12 +191,12 @@ def _request(material: Material, chapter: Chapter) -> TextRequest:
         schema=_FORM,
         chapter_number=number,
         account_id=book.account_id,
-        brief=_brief(book, chapter, reading, count),
+        brief=_brief(book, chapter, limits, count),
     )
 
 
-def _brief(book: Book, chapter: Chapter, reading: Reading, count: int) -> dict[str, object]:
-    words = chapter.target_word_count or reading.words
+def _brief(book: Book, chapter: Chapter, limits: AgeLimits, count: int) -> dict[str, object]:
+    words = chapter.target_word_count or limits.words
     titles = {"chapter_title": chapter.title, "chapter_summary": chapter.summary}
     return brief.of_book(book, **titles, spreads=count, words=words) | brief.of_childrens(book)
 

@@ -51,7 +51,7 @@ def around(content: str, start: int, end: int) -> tuple[str, str]:
     return content[max(0, start - CONTEXT) : start], content[end : end + CONTEXT]
 
 
-def honest(correction: Correction) -> Correction:
+def with_true_type(correction: Correction) -> Correction:
     """The correction, with its type changed to style if it changes more than spelling or punctuation may.
 
     Corrections of spelling and punctuation may be applied without being read. Spelling changes one word by at most two

@@ -23,9 +23,9 @@ _REASON = Reason(SuggestionType.CONSISTENCY, Severity.INFO, "The rest of the boo
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
     """Each correction of this rule, with the id of its chapter."""
-    times = Counter(_manner(match["dash"]) for text in book.texts.values() for match in _DASH.finditer(text.prose))
-    usual = max(_SET, key=lambda manner: times[manner])
-    odd = slips(times, usual).intersection(_TYPED)
+    counts = Counter(_manner(match["dash"]) for text in book.texts.values() for match in _DASH.finditer(text.prose))
+    usual = max(_SET, key=lambda manner: counts[manner])
+    odd = slips(counts, usual).intersection(_TYPED)
     for chapter_id, text in book.texts.items() if odd else ():
         for match in _DASH.finditer(text.prose):
             if _manner(match["dash"]) in odd:

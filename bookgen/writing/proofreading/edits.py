@@ -17,7 +17,7 @@ from bookgen.writing.language import language
 from bookgen.writing.outline_form import BIBLE_LISTS
 from bookgen.writing.printable import printable
 from bookgen.writing.proofreading import anchors
-from bookgen.writing.proofreading.correction import Correction, Reason, honest
+from bookgen.writing.proofreading.correction import Correction, Reason, with_true_type
 from bookgen.writing.proofreading.structure import blocks, keeps_structure
 from bookgen.writing.steps import Steps
 from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
@@ -71,7 +71,7 @@ info (a matter of taste that is worth a look).
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TextWindow:
     """A stretch of a chapter's content that one call reads."""
 
     start: int
@@ -83,21 +83,21 @@ def longest(tag: str, context: int) -> int:
     return WINDOW_WORDS if context >= WINDOW else min(int(context * READ / language(tag).tokens_per_word), WINDOW_WORDS)
 
 
-def windows(content: str, most: int = WINDOW_WORDS) -> list[Window]:
+def windows(content: str, most: int = WINDOW_WORDS) -> list[TextWindow]:
     """Divide the content into windows of about `most` words, made of whole paragraphs.
 
     A paragraph of more than `most` words is divided into sentences. Each window but the first starts with
     the last paragraph or sentence of the previous one.
     """
-    found: list[Window] = []
+    found: list[TextWindow] = []
     words, start, last = 0.0, 0, 0
     for offset, block in _passages(content, most):
         size = measure(block)
         if words and words + size > most:
-            found.append(Window(start, offset))
+            found.append(TextWindow(start, offset))
             start, words = (last, measure(content[last:offset])) if last > start else (offset, 0.0)
         words, last = words + size, offset
-    return [*found, Window(start, len(content))] if content.strip() else []
+    return [*found, TextWindow(start, len(content))] if content.strip() else []
 
 
 def _passages(content: str, most: int) -> Iterator[tuple[int, str]]:
@@ -119,7 +119,7 @@ def _passages(content: str, most: int) -> Iterator[tuple[int, str]]:
 
 
 async def proposed(
-    book: Book, chapter: Chapter, window: Window, steps: Steps, context: int = WINDOW
+    book: Book, chapter: Chapter, window: TextWindow, steps: Steps, context: int = WINDOW
 ) -> list[Correction]:
     """The corrections that the model proposes in a window. `context`: the tokens that the call may have.
 
@@ -129,7 +129,7 @@ async def proposed(
     return await compute(_placed, told, chapter.content, window)
 
 
-def _request(book: Book, chapter: Chapter, window: Window, context: int) -> TextRequest:
+def _request(book: Book, chapter: Chapter, window: TextWindow, context: int) -> TextRequest:
     tongue = language(book.content_language).name
     names = (str(entry.get("name", "")).strip() for entry in entries(book.bible, *BIBLE_LISTS))
     listed = clip("; ".join(filter(None, names)), context // 10) or "none are listed"
@@ -158,17 +158,17 @@ def _read(reply: Mapping[str, Any]) -> list[Mapping[str, str]]:
     return whole[:MAX_EDITS]
 
 
-def _placed(edits: Sequence[Mapping[str, str]], content: str, window: Window) -> list[Correction]:
+def _placed(edits: Sequence[Mapping[str, str]], content: str, window: TextWindow) -> list[Correction]:
     """The edits as corrections, without edits that misquote the text, change much or change the Markdown structure."""
     found = [correction for edit in edits if (correction := _correction(edit, content, window))]
-    return [honest(each) for each in found if _is_small(each) and _changes_prose(each, content)]
+    return [with_true_type(each) for each in found if _is_small(each) and _changes_prose(each, content)]
 
 
 def _is_whole(edit: Mapping[str, Any]) -> bool:
     return all(isinstance(edit.get(name), str) for name in _EDIT)
 
 
-def _correction(edit: Mapping[str, str], content: str, window: Window) -> Correction | None:
+def _correction(edit: Mapping[str, str], content: str, window: TextWindow) -> Correction | None:
     quote, replacement = edit["quote"], printable(edit["replacement"])
     text = content[window.start : window.end]
     place = anchors.find(text, quote, edit["prefix"], edit["suffix"])

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 
-ENOUGH = 20  # times, to count as a habit
-FEW = 0.05  # of the usual variant's occurrences; a variant with a larger share is a habit too
+MIN_COUNT = 20  # times; a usual variant that occurs less often is not a habit
+MAX_SHARE = 0.05  # of the usual variant's count; a variant with a larger share is a habit too
 
 
-def slips(times: Counter[str], usual: str, *, enough: int = ENOUGH, few: float = FEW) -> set[str]:
+def slips(counts: Counter[str], usual: str, *, min_count: int = MIN_COUNT, max_share: float = MAX_SHARE) -> set[str]:
     """The variants that are so rare beside the `usual` variant that they must be slips.
 
-    `times`: how often each variant occurs. A variant is rare if it occurs once, or if its count is at most the share
-    `few` of the usual variant's count. Empty if the usual variant occurs fewer than `enough` times.
+    `counts`: how often each variant occurs. A variant is rare if it occurs once, or if its count is at most the share
+    `max_share` of the usual variant's count. Empty if the usual variant occurs fewer than `min_count` times.
     """
-    if times[usual] < enough:
+    if counts[usual] < min_count:
         return set()
-    return {way for way, often in times.items() if way != usual and 0 < often <= max(1.0, few * times[usual])}
+    most = max(1.0, max_share * counts[usual])
+    return {variant for variant, count in counts.items() if variant != usual and 0 < count <= most}

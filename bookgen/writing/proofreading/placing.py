@@ -16,12 +16,12 @@ from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structur
 class Placement:
     """A chapter's suggestions, sorted by what became of them in the text `content`.
 
-    `standing`: pending suggestions whose passage is in the text. `applied`: the ids of those that were applied.
+    `pending`: suggestions whose passage is in the text. `applied`: the ids of those that were applied.
     `stale`: the ids of those that no longer fit the text.
     """
 
     content: str
-    standing: list[Suggestion] = field(default_factory=list)
+    pending: list[Suggestion] = field(default_factory=list)
     applied: list[int] = field(default_factory=list)
     stale: list[int] = field(default_factory=list)
 
@@ -39,7 +39,7 @@ def placed(suggestions: Sequence[Suggestion], content: str, content_version: int
         if start is None:
             result.stale.append(each.id)
         else:
-            result.standing.append(_at(each, start, content))
+            result.pending.append(_at(each, start, content))
     return result
 
 
@@ -53,7 +53,7 @@ def applied(before: Placement, chosen: Collection[int]) -> Placement:
     budget, content = ReadingBudget(), before.content
     edits: list[Suggestion] = []
     refused: set[int] = set()
-    for each in sorted(before.standing, key=lambda suggestion: -suggestion.start_offset):
+    for each in sorted(before.pending, key=lambda suggestion: -suggestion.start_offset):
         if each.id not in chosen or each.suggested_text is None or (edits and not _is_before(each, edits[-1])):
             continue
         start, end = each.start_offset, each.end_offset
@@ -64,7 +64,7 @@ def applied(before: Placement, chosen: Collection[int]) -> Placement:
             edits.append(each)
         else:
             refused.add(each.id)
-    return _settled(before, content, edits, refused)
+    return _after_edits(before, content, edits, refused)
 
 
 def _is_before(suggestion: Suggestion, edit: Suggestion) -> bool:
@@ -73,7 +73,7 @@ def _is_before(suggestion: Suggestion, edit: Suggestion) -> bool:
     return span[1] <= edited[0] and span != edited
 
 
-def _settled(before: Placement, content: str, edits: Sequence[Suggestion], refused: Collection[int]) -> Placement:
+def _after_edits(before: Placement, content: str, edits: Sequence[Suggestion], refused: Collection[int]) -> Placement:
     """The state of all suggestions after `edits` have turned the text into `content`.
 
     `before`: their state before that. `edits`: the suggestions that were applied, the last in the text first.
@@ -82,7 +82,7 @@ def _settled(before: Placement, content: str, edits: Sequence[Suggestion], refus
     after = Placement(content, applied=[*before.applied, *(edit.id for edit in edits)], stale=[*before.stale, *refused])
     gone = {edit.id for edit in edits}.union(refused)
     following, shift = list(edits), 0
-    for each in sorted(before.standing, key=lambda suggestion: suggestion.start_offset):
+    for each in sorted(before.pending, key=lambda suggestion: suggestion.start_offset):
         if each.id in gone:
             continue
         while following and following[-1].end_offset <= each.start_offset and not _is_before(each, following[-1]):
@@ -91,7 +91,7 @@ def _settled(before: Placement, content: str, edits: Sequence[Suggestion], refus
         if following and not _is_before(each, following[-1]):
             after.stale.append(each.id)
         else:
-            after.standing.append(_at(each, each.start_offset + shift, content))
+            after.pending.append(_at(each, each.start_offset + shift, content))
     return after
 
 

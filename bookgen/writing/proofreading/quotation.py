@@ -12,7 +12,7 @@ from bookgen.models import Severity, SuggestionType
 from bookgen.writing import sentences
 from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction, Reason
-from bookgen.writing.proofreading.habits import ENOUGH, slips
+from bookgen.writing.proofreading.habits import MIN_COUNT, slips
 from bookgen.writing.proofreading.structure import blocks
 
 # The places of opening and closing marks. Swedish uses ” for both, German closes with “ or reverses » and «.
@@ -68,7 +68,7 @@ def marks(book: BookText) -> Marks | None:
         match.group(1, "space") for text in book.texts.values() for match in _OPENING.finditer(text.prose)
     )
     closing = Counter(match[1] for text in book.texts.values() for match in _CLOSING.finditer(text.prose))
-    if opening.total() >= ENOUGH and closing:
+    if opening.total() >= MIN_COUNT and closing:
         (opener, space), _ = opening.most_common(1)[0]
         return Marks(opener, closing.most_common(1)[0][0], space)
     pair = _PAIRS.get(book.primary)

@@ -41,7 +41,7 @@ _DOUBLED_STOP = re.compile(r"(?<![^\W_])(?P<word>[^\W_]+)(?<!\.)\.\.(?=\s|\Z)(?!
 
 
 @dataclass(frozen=True, slots=True)
-class _Find:
+class _Candidate:
     """A possible correction of a space or a punctuation mark.
 
     `manner`: what is unusual there, such as a space before a mark. `marks`: the punctuation marks concerned. If a book
@@ -57,7 +57,7 @@ class _Find:
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
     """Each correction, with the id of its chapter, except for what is so frequent that it must be intended."""
     letters = {word for word, times in book.words.items() if len(word) == 1 and word.islower() and times >= ONE_LETTER}
-    found = [each for chapter_id, text in book.texts.items() for each in _finds(chapter_id, text, letters)]
+    found = [each for chapter_id, text in book.texts.items() for each in _candidates(chapter_id, text, letters)]
     manners = Counter((each.manner, each.marks) for each in found)
     words = Counter(each.correction.original for each in found)
     marks = {
@@ -65,36 +65,36 @@ def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
         for mark in set().union(*(each.marks for each in found))
     }
     for each in found:
-        times, standing = manners[each.manner, each.marks], sum(marks[mark] for mark in each.marks)
-        most = SHORT_ELLIPSES if each.manner == _TWO_STOPS else max(SLIPS, SHARE * standing)
+        times, occurrences = manners[each.manner, each.marks], sum(marks[mark] for mark in each.marks)
+        most = SHORT_ELLIPSES if each.manner == _TWO_STOPS else max(SLIPS, SHARE * occurrences)
         if times <= most and words[each.correction.original] < SAME:
             yield each.chapter_id, each.correction
 
 
-def _finds(chapter_id: int, text: ChapterText, letters: Collection[str]) -> Iterator[_Find]:
+def _candidates(chapter_id: int, text: ChapterText, letters: Collection[str]) -> Iterator[_Candidate]:
     """Unusual spaces around punctuation, and doubled marks. `letters`: the single letters that are words."""
 
-    def find(match: re.Match[str], replacement: str, manner: str, mark: str) -> _Find:
+    def candidate(match: re.Match[str], replacement: str, manner: str, mark: str) -> _Candidate:
         reason = Reason(SuggestionType.PUNCTUATION, Severity.MINOR, manner, "spacing")
         fixed = text.correction(*match.span(), replacement, reason)
-        return _Find(chapter_id, fixed, manner, _TALL if manner == _BEFORE and mark in _TALL else mark)
+        return _Candidate(chapter_id, fixed, manner, _TALL if manner == _BEFORE and mark in _TALL else mark)
 
     for match in _RUN_OF_SPACES.finditer(text.prose):
         last = match["before"][-1]
-        yield find(match, f"{match['before']} {match['after']}", _TWO_SPACES, last if last in ".!?" else " ")
+        yield candidate(match, f"{match['before']} {match['after']}", _TWO_SPACES, last if last in ".!?" else " ")
     if text.primary in _UNSPACED:
         return
     before = _SPACE_BEFORE_COMMA if text.primary in _SPACED_MARKS else _SPACE_BEFORE
     for match in before.finditer(text.prose):
         if len(match["letters"]) > 1 or match["letters"] in letters or _JOINED.match(text.prose, match.start() - 2):
-            yield find(match, f"{match['word']}{match['mark']}", _BEFORE, match["mark"])
+            yield candidate(match, f"{match['word']}{match['mark']}", _BEFORE, match["mark"])
     for match in _NONE_AFTER.finditer(text.prose):
         if match["mark"] not in "!?" or not match["after"].islower():  # otherwise the mark is a misread letter
-            yield find(match, f"{match['before']}{match['mark']} {match['after']}", _MISSING, match["mark"])
+            yield candidate(match, f"{match['before']}{match['mark']} {match['after']}", _MISSING, match["mark"])
     for match in _NONE_AFTER_STOP.finditer(text.prose):
         if match["after"][0].isupper() and match["before"].islower():
-            yield find(match, f"{match['before']}. {match['after']}", _MISSING, ".")
+            yield candidate(match, f"{match['before']}. {match['after']}", _MISSING, ".")
     for match in _DOUBLED.finditer(text.prose):
-        yield find(match, f"{match['word']}{match['mark']}", _TWICE, match["mark"])
+        yield candidate(match, f"{match['word']}{match['mark']}", _TWICE, match["mark"])
     for match in _DOUBLED_STOP.finditer(text.prose):
-        yield find(match, f"{match['word']}.", _TWO_STOPS, ".")
+        yield candidate(match, f"{match['word']}.", _TWO_STOPS, ".")

@@ -11,8 +11,8 @@ from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.habits import slips
 
-ENOUGH = 5  # times, to count as a habit: numbers are rare in books
-FEW = 0.2
+MIN_COUNT = 5  # times; lower than usual, because numbers are rare in books
+MAX_SHARE = 0.2
 
 _SPACES = "[ \u00a0\u202f]"
 _UNIT = re.compile(
@@ -36,9 +36,9 @@ def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
             for chapter_id, text in book.texts.items()
             for match in pattern.finditer(text.prose)
         ]
-        times = Counter(match["between"] for _, _, match in found)
-        usual = max(times, key=lambda between: times[between], default="")
-        odd = set() if usual == "-" else slips(times, usual, enough=ENOUGH, few=FEW)
+        counts = Counter(match["between"] for _, _, match in found)
+        usual = max(counts, key=lambda between: counts[between], default="")
+        odd = set() if usual == "-" else slips(counts, usual, min_count=MIN_COUNT, max_share=MAX_SHARE)
         for chapter_id, text, match in found:
             if match["between"] in odd:
                 yield chapter_id, text.correction(*match.span(), f"{match['first']}{usual}{match['last']}", reason)

@@ -15,13 +15,13 @@ from bookgen.writing.refusal import ModelRefused
 from bookgen.writing.review.bounds import RevisedBook
 from bookgen.writing.review.changes import ComparedPart, changes_of, compared_parts
 from bookgen.writing.review.comparison import (
+    ChangeResult,
     Judgement,
     Preference,
-    WeighedChange,
     comparison_request,
+    comparison_result,
     max_changes,
     read_judgements,
-    weighed,
 )
 from bookgen.writing.review.findings import BookReview, review_of
 from bookgen.writing.review.reading import FindingClaim, read_claims, reading_requests
@@ -57,27 +57,28 @@ async def revise_book(material: Material, review: BookReview, steps: Steps, wind
 
 async def compare_book(
     material: Material, review: BookReview, revised: RevisedBook, steps: Steps, window: int = WINDOW
-) -> Mapping[int, WeighedChange]:
+) -> Mapping[int, ChangeResult]:
     """Compare each change with the draft, blind and in both orders. Returns the results by finding number.
 
     A change for which the model gives no usable answer is NOT_COMPARED. Raises UpstreamAIError.
     """
     changes = await compute(changes_of, material, review.findings, revised)
 
-    async def compare(window: int) -> dict[int, WeighedChange]:
+    async def compare(window: int) -> dict[int, ChangeResult]:
         most = max_changes(material.book, window)
         parts = await compute(compared_parts, material, changes, most, window)
-        return {
-            number: each for part in parts for number, each in (await _weighed(material, part, steps, window)).items()
-        }
+        found: dict[int, ChangeResult] = {}
+        for part in parts:
+            found |= await _compare_part(material, part, steps, window)
+        return found
 
     try:
         return await fitted(compare, window)
     except PromptTooLong:
-        return {change.finding: weighed(None, None) for change in changes}
+        return {change.finding: comparison_result(None, None) for change in changes}
 
 
-async def _weighed(material: Material, part: ComparedPart, steps: Steps, window: int) -> dict[int, WeighedChange]:
+async def _compare_part(material: Material, part: ComparedPart, steps: Steps, window: int) -> dict[int, ChangeResult]:
     """The results for the changes of a part.
 
     The second call, in the other order, is only made if the first one prefers at least one change to the draft.
@@ -86,7 +87,7 @@ async def _weighed(material: Material, part: ComparedPart, steps: Steps, window:
     is_open = any(each.preference is Preference.REVISED for each in first.values())
     second = await _judged(material, part, steps, window, swapped=True) if is_open else {}
     numbers = [change.finding for change in part.changes]
-    return {number: weighed(first.get(number), second.get(number)) for number in numbers}
+    return {number: comparison_result(first.get(number), second.get(number)) for number in numbers}
 
 
 async def _judged(

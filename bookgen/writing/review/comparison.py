@@ -107,7 +107,7 @@ class ComparisonResult(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class WeighedChange:
+class ChangeResult:
     """The result for one change. `why`: the reader's reason to prefer the draft; empty for other results."""
 
     result: ComparisonResult
@@ -118,22 +118,22 @@ class WeighedChange:
         return self.result is ComparisonResult.REVISED
 
 
-def weighed(first: Judgement | None, second: Judgement | None) -> WeighedChange:
+def comparison_result(first: Judgement | None, second: Judgement | None) -> ChangeResult:
     """The result for a change that was judged twice. It is kept only if both judgements prefer the revision.
 
     `second` may be None if `first` does not prefer the revision. If a judgement is missing that the result depends on,
     the result is NOT_COMPARED.
     """
     if first is None or (second is None and first.preference is Preference.REVISED):
-        return WeighedChange(ComparisonResult.NOT_COMPARED)
+        return ChangeResult(ComparisonResult.NOT_COMPARED)
     given = [each for each in (first, second) if each]
     preferences = {each.preference for each in given}
     if preferences == {Preference.REVISED}:
-        return WeighedChange(ComparisonResult.REVISED)
+        return ChangeResult(ComparisonResult.REVISED)
     if Preference.DRAFT in preferences and Preference.REVISED not in preferences:
         why = next(each.why for each in given if each.preference is Preference.DRAFT)
-        return WeighedChange(ComparisonResult.DRAFT, why)
-    return WeighedChange(ComparisonResult.UNDECIDED)
+        return ChangeResult(ComparisonResult.DRAFT, why)
+    return ChangeResult(ComparisonResult.UNDECIDED)
 
 
 def max_changes(book: Book, window: int = WINDOW) -> int:

@@ -9,7 +9,7 @@ from bookgen.models import Chapter
 from bookgen.writing.material import Material
 from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.review.bounds import DropReason, EditOutcome, RevisedBook
-from bookgen.writing.review.comparison import ComparisonResult, WeighedChange
+from bookgen.writing.review.comparison import ChangeResult, ComparisonResult
 from bookgen.writing.review.findings import SOURCE, BookReview, EditorFinding, TextSpan, as_correction
 from bookgen.writing.review.kinds import SUGGESTION_TYPES
 from bookgen.writing.review.revision import BookRevision
@@ -44,14 +44,14 @@ class AuthorsAnswer:
 
     `revision`: its edits, and its reasons to decline findings. `revised`: the new texts, and the outcome of each edit.
 
-    The other two are empty unless a comparison with the draft has rejected edits. `weighed`: the comparison's result
-    for each finding number. `proposed`: by chapter number, the texts that still had the rejected edits.
+    The other two are empty unless a comparison with the draft has rejected edits. `comparisons`: the result
+    for each finding number. `rejected_texts`: by chapter number, the texts that still had the rejected edits.
     """
 
     revision: BookRevision
     revised: RevisedBook
-    weighed: Mapping[int, WeighedChange] = field(default_factory=dict)
-    proposed: Mapping[int, str] = field(default_factory=dict)
+    comparisons: Mapping[int, ChangeResult] = field(default_factory=dict)
+    rejected_texts: Mapping[int, str] = field(default_factory=dict)
 
     def declined(self, review: BookReview) -> list[EditorFinding]:
         """The findings that the model declined with a reason and that no edit has changed."""
@@ -86,11 +86,11 @@ def _why_open(answer: AuthorsAnswer | None, number: int) -> list[str]:
     if answer is None:
         return []
     declined = answer.revision.declined.get(number)
-    weighed = answer.weighed.get(number)
-    told = [DECLINED.format(reason=declined)] if declined else []
-    if weighed and not weighed.is_kept:
-        told.append(f"{COMPARED[weighed.result].format(why=weighed.why).strip()} {IN_HISTORY}")
-    return told
+    comparison = answer.comparisons.get(number)
+    reasons = [DECLINED.format(reason=declined)] if declined else []
+    if comparison and not comparison.is_kept:
+        reasons.append(f"{COMPARED[comparison.result].format(why=comparison.why).strip()} {IN_HISTORY}")
+    return reasons
 
 
 def _outcomes(answer: AuthorsAnswer | None, number: int) -> Sequence[EditOutcome]:

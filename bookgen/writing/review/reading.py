@@ -218,9 +218,9 @@ def about(material: Material, window: int) -> str:
 
 def _plan(chapters: Sequence[Chapter], room: int) -> str:
     most = context.share(room, len(chapters), MAX_PLAN_TOKENS)
+    plans = ((each, chapter_plan.as_prompt_lines(each.plan)) for each in chapters)
     return "\n".join(
-        clip(f"{each.chapter_number}. {each.title}: {each.summary}\n{chapter_plan.told(each.plan)}".strip(), most)
-        for each in chapters
+        clip(f"{each.chapter_number}. {each.title}: {each.summary}\n{plan}".strip(), most) for each, plan in plans
     )
 
 

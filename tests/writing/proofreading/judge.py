@@ -44,7 +44,7 @@ class Case:
     names: list[int] = field(default_factory=list)
     version: int = 1
     named: int = 0
-    standing: list[Suggestion] = field(default_factory=list)
+    pending: list[Suggestion] = field(default_factory=list)
     meant: dict[int, list[int]] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
 
@@ -66,7 +66,7 @@ def made(seed: int) -> Case:
     for number in range(1, case.rng.randint(1, MAX_SUGGESTIONS) + 1):
         start, end = _passage(case)
         text = case.rng.choice((*PLAIN, "", case.text(3)))
-        case.standing.append(suggestion(number, case.content, start, end, text))
+        case.pending.append(suggestion(number, case.content, start, end, text))
         case.meant[number] = case.names[start:end]
     return case
 
@@ -123,19 +123,19 @@ def _edit(case: Case) -> None:
 
 
 def _apply(case: Case, *, parsed: bool) -> Counter[str]:
-    before = placed(case.standing, case.content, case.version)
+    before = placed(case.pending, case.content, case.version)
     case.faults += [*_misplaced(case, before), *_lost(case, before.stale)]
-    pending = Counter(each.id for each in case.standing)
-    case.standing = before.standing
-    chosen = {each.id for each in before.standing if case.rng.random() < 0.4}
+    expected = Counter(each.id for each in case.pending)
+    case.pending = before.pending
+    chosen = {each.id for each in before.pending if case.rng.random() < 0.4}
     after = applied(before, chosen)
     if not set(after.applied) <= chosen:
         case.faults.append("what was not chosen is applied")
-    ended = Counter([*after.applied, *after.stale, *(each.id for each in after.standing)])
-    if ended != pending:
+    ended = Counter([*after.applied, *after.stale, *(each.id for each in after.pending)])
+    if ended != expected:
         case.faults.append("a suggestion is lost or there twice")
     former = case.content
-    undone = _splice(case, [each for each in before.standing if each.id in after.applied])
+    undone = _splice(case, [each for each in before.pending if each.id in after.applied])
     if after.content.encode() != case.content.encode():
         case.faults.append("a byte outside of what was shown is changed")
     if _restored(after.content, undone).encode() != former.encode():
@@ -144,8 +144,8 @@ def _apply(case: Case, *, parsed: bool) -> Counter[str]:
         case.faults.append("the Markdown has another structure")
     case.faults += _misplaced(case, after)
     case.version += after.content != former
-    case.standing = [_of_version(each, case.version) for each in after.standing]
-    return Counter(applied=len(after.applied), stale=len(after.stale), standing=len(after.standing))
+    case.pending = [_of_version(each, case.version) for each in after.pending]
+    return Counter(applied=len(after.applied), stale=len(after.stale), pending=len(after.pending))
 
 
 def _splice(case: Case, done: Sequence[Suggestion]) -> list[tuple[int, int, str]]:
@@ -167,8 +167,8 @@ def _restored(content: str, undone: Sequence[tuple[int, int, str]]) -> str:
 
 def _misplaced(case: Case, placement: Placement) -> Iterator[str]:
     """Faults in the positions of the suggestions."""
-    former = {each.id: each for each in case.standing}
-    for each in placement.standing:
+    former = {each.id: each for each in case.pending}
+    for each in placement.pending:
         start, end = each.start_offset, each.end_offset
         around = case.content[max(0, start - CONTEXT) : start], case.content[end : end + CONTEXT]
         if (each.prefix, each.suffix) != around:
@@ -195,7 +195,7 @@ def _taken(case: Case, former: Suggestion, place: int) -> Iterator[str]:
 
 def _lost(case: Case, stale: Collection[int]) -> Iterator[str]:
     """Suggestions not found although nothing around them has changed and no other passage is equal."""
-    for each in case.standing:
+    for each in case.pending:
         whole = each.prefix + each.original_text + each.suffix
         if each.id in stale and len(whole) >= ENOUGH and _count(case.content, whole) == 1:
             first = case.content.find(whole) + len(each.prefix)

@@ -16,7 +16,7 @@ def test_only_the_shown_text_changes_and_the_remaining_edits_are_found_again() -
     faults, happened = judged(range(CASES))
 
     assert faults == {}
-    assert min(happened[what] for what in ("edits", "applied", "stale", "standing")) > CASES / 4
+    assert min(happened[what] for what in ("edits", "applied", "stale", "pending")) > CASES / 4
 
 
 def test_a_passage_is_found_again_after_an_edit_before_it() -> None:
@@ -71,8 +71,8 @@ def test_edits_beyond_the_work_limit_are_left_for_the_next_request() -> None:
     once = applied(placed(many, content, 1), set(range(often)))
     twice = applied(once, set(range(often)))
 
-    assert (len(once.applied), [each.id for each in once.standing], once.stale) == (often - 1, [0], [])
-    assert (len(twice.applied), twice.standing, twice.stale) == (often, [], [])
+    assert (len(once.applied), [each.id for each in once.pending], once.stale) == (often - 1, [0], [])
+    assert (len(twice.applied), twice.pending, twice.stale) == (often, [], [])
 
 
 def test_the_search_for_a_frequent_passage_stops_early() -> None:

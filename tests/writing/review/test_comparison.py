@@ -16,15 +16,15 @@ from bookgen.writing.review.bounds import DropReason, RevisedBook
 from bookgen.writing.review.calls import compare_book
 from bookgen.writing.review.changes import ComparedChange, ComparedPart, changes_of, compared_parts
 from bookgen.writing.review.comparison import (
+    ChangeResult,
     ComparisonResult,
     Judgement,
     Preference,
-    WeighedChange,
     comparison_request,
+    comparison_result,
     draft_is_a,
     max_changes,
     read_judgements,
-    weighed,
 )
 from bookgen.writing.review.findings import BookReview
 from bookgen.writing.review.parts import text_tokens
@@ -228,7 +228,7 @@ async def test_the_reader_of_a_picture_book_is_told_what_its_pictures_show():
 def test_a_change_is_kept_only_if_both_orders_prefer_it(first, second, result):
     judged = [each and Judgement(each, f"{each}.") for each in (first, second)]
 
-    found = weighed(*judged)
+    found = comparison_result(*judged)
 
     assert found.result is result
     assert found.is_kept is (first is second is REVISED)
@@ -354,7 +354,7 @@ async def test_a_window_that_nothing_fits_compares_nothing():
 
     found = await compare_book(material, review, revised, Scripted(refuse))
 
-    assert set(found.values()) == {WeighedChange(ComparisonResult.NOT_COMPARED)}
+    assert set(found.values()) == {ChangeResult(ComparisonResult.NOT_COMPARED)}
 
 
 async def test_the_rejected_changes_are_not_made_and_the_others_stay():
