@@ -196,11 +196,12 @@ class Journey:
         await self._blurb(book)
 
     async def _report(self, book: BookHandle) -> None:
-        """Show what the editor of a production found, if anything."""
-        for report in await self._client.reports(book.id):
-            if report["kind"] == "review" and report["status"] == "completed":
-                self._display.edited([each async for each in self._client.suggestions(report["id"])])
-                return
+        """Show what the editor's reading and the proofreading of the production have changed and left."""
+        show = {"review": self._display.edited, "proofreading": self._display.proofread}
+        newest = {report["kind"]: report for report in reversed(await self._client.reports(book.id))}
+        for kind, shown in show.items():
+            if kind in newest and newest[kind]["status"] == "completed":
+                shown([each async for each in self._client.suggestions(newest[kind]["id"])])
 
     async def _blurb(self, book: BookHandle) -> None:
         """Wait until the blurb is drafted from the finished book, because the files contain it. Drafting may fail."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
+from bookgen.commands.findings import Found, note_lines, suggestion_lines
 from bookgen.commands.picture import show as show_picture
 
 Status = Mapping[str, Any]
@@ -46,10 +48,10 @@ class Lines:
         told = {""}
 
         def show(status: Status) -> None:
-            line = f"{status['completed_chapters']} of {_count(status['total_chapters'])}, {_words(status)}"
+            line = f"{status['completed_chapters']} of {_count(status['total_chapters'])} written"
             if line not in told:
                 told.add(line)
-                self.say(f"{line}{_time_left(status)}")
+                self.say(f"{line}, {_words(status)}{_time_left(status)}")
             if (doing := _doing(status)) not in told:
                 told.add(doing)
                 self.say(doing)
@@ -64,38 +66,52 @@ class Lines:
         if details.get("retryable"):
             self.say(AGAIN)
 
-    def edited(self, findings: Sequence[Mapping[str, Any]]) -> None:
-        """Say what the editor found, how much of it the model has changed, and what is left for the author."""
-        if not findings:
+    def edited(self, findings: Sequence[Found]) -> None:
+        """Say how many passages the editor's reading has changed, and list the findings left for the author."""
+        left = [each for each in findings if each["status"] == "pending"]
+        changed = sum(each["status"] == "applied" for each in findings)
+        if not changed and not left:
             self.say("The editor read the book and found nothing to change.")
             return
-        left = [each for each in findings if each["status"] == "pending"]
-        found = f"{len(findings)} passage{'' if len(findings) == 1 else 's'}"
-        self.say(f"The editor marked {found}; {sum(each['status'] == 'applied' for each in findings)} changed.")
-        if left:
-            self.say("Left for you to decide:")
-        self._listed(left, _suggestion, "editor's report")
+        self.say(f"The editor read the book; {_passages(changed)} changed.{' Left for you to decide:' * bool(left)}")
+        self._listed(left, suggestion_lines)
+
+    def proofread(self, suggestions: Sequence[Found]) -> None:
+        """Say how many passages the proofreading has corrected, and list the suggestions left for the author."""
+        left = [each for each in suggestions if each["status"] == "pending"]
+        corrected = sum(each["status"] == "applied" for each in suggestions)
+        if not corrected and not left:
+            self.say("The proofreader found no mistakes.")
+            return
+        self.say(f"The proofreader corrected {_passages(corrected)}.{' Other suggestions:' * bool(left)}")
+        self._listed(left, suggestion_lines)
 
     def finished(self, book: Mapping[str, Any], files: Sequence[Path]) -> None:
-        self.say(f"{book['title']} is done: {_count(book['chapters_count'])}, {book['word_count']:,} words.")
+        planned, cost = book["target_word_count"], book["usage"]["cost_micros"]
+        spent = f" It cost {cost / 1_000_000:.2f} {book['usage']['currency']}." if cost else ""
+        self.say(
+            f"{book['title']} is done: {_count(book['chapters_count'])}, {book['word_count']:,} words of {planned:,} "
+            f"planned.{spent}"
+        )
+        if book["blurb"]:
+            self.say(f"Its blurb, for the back cover and shops:\n{textwrap.indent(book['blurb'], '  ')}")
         for file in files:
             self.say(str(file))
         notes = book.get("quality") or []
         found = [each for each in notes if "before" not in each]
         if changed := len(notes) - len(found):
-            passages = "1 passage" if changed == 1 else f"{changed} passages"
+            passages = _passages(changed)
             self.say(f"{passages} of the model's text changed. The originals are in the chapters' history.")
         if found:
             self.say("Check these before you print the book:")
-        self._listed(found, _finding, "book's quality notes")
+        self._listed(found, note_lines)
 
-    def _listed(
-        self, findings: Sequence[Mapping[str, Any]], line: Callable[[Mapping[str, Any]], str], source: str
-    ) -> None:
+    def _listed(self, findings: Sequence[Found], lines: Callable[[Found], Iterator[str]]) -> None:
         for each in findings[:MAX_FINDINGS]:
-            self.say(line(each))
+            for line in lines(each):
+                self.say(line)
         if len(findings) > MAX_FINDINGS:
-            self.say(f"  and {len(findings) - MAX_FINDINGS} more in the {source}.")
+            self.say(f"  and {len(findings) - MAX_FINDINGS} more.")
 
     def missing(self, chapters: Sequence[int]) -> None:
         """Say which chapters are missing from the files."""
@@ -158,16 +174,13 @@ def _doing(status: Status) -> str:
     """What the run waits for (its turn or an unavailable model) or does besides writing; empty while it writes."""
     message = str(status["status_message"])
     besides = status["generation_status"] == "running" and status["phase"] != "chapters"
-    return message if besides or message.startswith("Waiting") else ""
+    if message.startswith("Waiting"):
+        return message
+    return message.partition(". ")[0].rstrip(".") + " ..." if besides else ""
 
 
-def _finding(finding: Mapping[str, Any]) -> str:
-    excerpt = f" “{finding['excerpt'][:60].strip('“”')}”" if finding["excerpt"] else ""
-    return f"  Chapter {finding['chapter_number']}: {finding['detail']}{excerpt}"
-
-
-def _suggestion(finding: Mapping[str, Any]) -> str:
-    return f"  Chapter {finding['chapter_number']}: {finding['explanation']} “{finding['original_text'][:60]}”"
+def _passages(count: int) -> str:
+    return f"{count} passage{'' if count == 1 else 's'}"
 
 
 def _count(chapters: int) -> str:

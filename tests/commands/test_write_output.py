@@ -26,13 +26,13 @@ def test_a_line_shows_chapters_words_and_time_left(capsys: pytest.CaptureFixture
     with Lines().following() as show:
         show(status())
 
-    assert capsys.readouterr().out == "3 of 10 chapters, 6,012 words, 2 min left\n"
+    assert capsys.readouterr().out == "3 of 10 chapters written, 6,012 words, 2 min left\n"
 
 
 def test_no_line_is_printed_twice(capsys: pytest.CaptureFixture[str]) -> None:
     with Lines().following() as show:
         show(status())
-        show(status(estimated_seconds_remaining=149))
+        show(status(estimated_seconds_remaining=149, words_written=6_400))
 
     assert len(capsys.readouterr().out.splitlines()) == 1
 
@@ -47,27 +47,51 @@ def test_the_reason_for_waiting_is_printed_once(capsys: pytest.CaptureFixture[st
 
 
 def test_the_steps_after_the_chapters_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
-    review = {"phase": "proofreading", "status_message": "Reviewing the book.", "current_chapter": None}
+    message = "Reviewing the book. All 10 chapters are written."
+    review = {"phase": "proofreading", "status_message": message, "current_chapter": None}
     with Lines().following() as show:
         for fields in ({}, review, review):
             show(status(**fields))
 
-    assert capsys.readouterr().out.splitlines()[1:] == ["Reviewing the book."]
+    assert capsys.readouterr().out.splitlines()[1:] == ["Reviewing the book ..."]
 
 
-def test_the_editors_findings_are_counted_and_those_left_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    applied = {"chapter_number": 1, "status": "applied", "explanation": "It was noon.", "original_text": "at dawn"}
-    pending = {**applied, "chapter_number": 2, "status": "pending", "explanation": "The key is never mentioned again."}
+def suggestion(status: str, **fields: Any) -> dict[str, Any]:
+    found = {"original_text": "at dawn", "suggested_text": None, "explanation": "It was noon."}
+    return {"chapter_number": 2, "status": status, **found, **fields}
+
+
+def test_the_editors_edits_are_counted_and_the_findings_left_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    told = "It is said three times.\nChapter 3: “as one does”\nLeft as it is: it is her way of speaking."
+    passage = "> **Warning.** | The tray holds hot oil, and it has to be carried level by two people |"
     Lines().edited([])
-    Lines().edited([applied, applied])
-    Lines().edited([applied, pending])
+    Lines().edited([suggestion("applied")])
+    Lines().edited([suggestion("applied"), suggestion("pending", explanation=told, original_text=passage)])
 
     assert capsys.readouterr().out.splitlines() == [
         "The editor read the book and found nothing to change.",
-        "The editor marked 2 passages; 2 changed.",
-        "The editor marked 2 passages; 1 changed.",
-        "Left for you to decide:",
-        "  Chapter 2: The key is never mentioned again. “at dawn”",
+        "The editor read the book; 1 passage changed.",
+        "The editor read the book; 1 passage changed. Left for you to decide:",
+        "  Chapter 2: “Warning. The tray holds hot oil, and it has to be carried level by …”",
+        "    It is said three times.",
+        "    Chapter 3: “as one does”",
+        "    Left as it is: it is her way of speaking.",
+    ]
+
+
+def test_the_proofreaders_other_suggestions_are_listed_with_their_replacement(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Lines().proofread([])
+    Lines().proofread([suggestion("applied"), suggestion("applied"), suggestion("dismissed")])
+    Lines().proofread([suggestion("pending", suggested_text="at noon")])
+
+    assert capsys.readouterr().out.splitlines() == [
+        "The proofreader found no mistakes.",
+        "The proofreader corrected 2 passages.",
+        "The proofreader corrected 0 passages. Other suggestions:",
+        "  Chapter 2: “at dawn” → “at noon”",
+        "    It was noon.",
     ]
 
 
@@ -82,23 +106,40 @@ def test_a_book_without_known_prices_shows_no_cost(capsys: pytest.CaptureFixture
     assert second == "T: 1 chapter, 5,000 words, about 1 h 30 min, about 1.25 USD"
 
 
-def test_the_findings_are_counted_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+def finished(**fields: Any) -> dict[str, Any]:
+    """A finished book as the API returns it."""
+    sums = {"target_word_count": 1_000, "usage": {"cost_micros": 0, "currency": "USD"}, "blurb": ""}
+    return {"title": "T", "chapters_count": 3, "word_count": 900, **sums, **fields}
+
+
+def test_a_finished_book_is_shown_with_its_length_cost_and_blurb(capsys: pytest.CaptureFixture[str]) -> None:
+    usage = {"cost_micros": 312_000, "currency": "USD"}
+    Lines().finished(finished(usage=usage, blurb="One.\n\nTwo."), [Path("T.pdf")])
+
+    assert capsys.readouterr().out.splitlines() == [
+        "T is done: 3 chapters, 900 words of 1,000 planned. It cost 0.31 USD.",
+        "Its blurb, for the back cover and shops:",
+        "  One.",
+        "",
+        "  Two.",
+        "T.pdf",
+    ]
+
+
+def test_the_findings_are_listed_up_to_a_limit(capsys: pytest.CaptureFixture[str]) -> None:
     finding = {"chapter_number": 2, "kind": "length", "excerpt": "", "detail": "It has 80 words; 120 were asked for."}
     quoted = {"chapter_number": 3, "kind": "meta", "excerpt": "Here it is", "detail": "The model speaks to its user."}
-    book = {"title": "T", "chapters_count": 3, "word_count": 900}
-    Lines().finished({**book, "quality": [finding, quoted, *[finding] * 8]}, [])
-    Lines().finished(book, [])
+    Lines().finished(finished(quality=[finding, quoted, *[finding] * 8]), [])
+    Lines().finished(finished(), [])
 
     said = capsys.readouterr().out.splitlines()
-    assert said[1:4] == [
+    assert said[1:5] == [
         "Check these before you print the book:",
         "  Chapter 2: It has 80 words; 120 were asked for.",
-        "  Chapter 3: The model speaks to its user. “Here it is”",
+        "  Chapter 3: The model speaks to its user.",
+        "    “Here it is”",
     ]
-    assert said[-2:] == [
-        "  and 2 more in the book's quality notes.",
-        "T is done: 3 chapters, 900 words.",
-    ]
+    assert said[-2:] == ["  and 2 more.", "T is done: 3 chapters, 900 words of 1,000 planned."]
 
 
 def test_the_bar_shows_that_the_model_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,7 +160,7 @@ def test_a_failure_says_whether_to_try_again(capsys: pytest.CaptureFixture[str])
 
 
 def test_the_last_line_names_the_files(capsys: pytest.CaptureFixture[str]) -> None:
-    Lines().finished({"title": "T", "chapters_count": 2, "word_count": 1500}, [Path("out/T.pdf")])
+    Lines().finished(finished(), [Path("out/T.pdf")])
 
     assert capsys.readouterr().out.splitlines()[-1] == "out/T.pdf"
 
