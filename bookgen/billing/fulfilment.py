@@ -206,7 +206,7 @@ class Fulfilment:
         if not session.email or checkout.credits is None:
             return Outcome("paid without an account or an e-mail address")
         refunded = _credits_refunded(checkout.credits, session)
-        await payments.wait(connection, checkout.id, session.email, refunded)
+        await payments.store_waiting_purchase(connection, checkout.id, session.email, refunded)
         outcome = await _settle(connection, checkout, session, status, None)
         return Outcome(f"{outcome.said}; waits until the buyer's address is verified")
 
