@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 from bookgen import threads
 from bookgen.billing.quota import Quota
-from bookgen.billing.storage import keeps_everything, require_stored
+from bookgen.billing.storage import has_unlimited_storage, require_stored
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, busy_with, must_exist
 from bookgen.models import Book, BookKind, BookStatus, Chapter, RevisionOrigin, Run, RunStatus
 from bookgen.services.revised_outline import RevisedChapter, revised_chapters
@@ -179,7 +179,7 @@ async def save_chapter(
             saved = await chapters.save(connection, *told, unbounded=plan, writer=writer)
         if saved:
             return saved
-    unbounded = await keeps_everything(connection, quota, account_id)
+    unbounded = await has_unlimited_storage(connection, quota, account_id)
     async with connection.transaction():
         if "target_word_count" in changes:
             await slots.lock(connection, account_id)
