@@ -27,7 +27,7 @@ class Departure:
         Raises Unavailable if the payment processor cannot be reached. Then the account and its books are unchanged.
         """
         # Subscriptions first: if ending them fails, nothing has been deleted, and the caller can try again.
-        await self.payments.forget(account_id)
+        await self.payments.delete_customer(account_id)
         await self.delete_books(account_id)
         async with self.db.acquire() as connection, connection.transaction():
             await leaving.delete(connection, account_id)

@@ -107,7 +107,7 @@ class Keyring:
             accepted.append(key)
             if each.signs and signing is None:
                 signing = key
-            if each.alone:
+            if each.supersedes_earlier:
                 return signing or key, tuple(accepted)
         return signing or self._secret, (*accepted, self._secret)
 

@@ -164,7 +164,7 @@ class Profiles:
         account_id = decode_uid(uid)
         if account_id is None:
             return False
-        return await links.is_good(self._db, account_id, LinkPurpose.RESET_PASSWORD, link_token_hash(token))
+        return await links.is_valid(self._db, account_id, LinkPurpose.RESET_PASSWORD, link_token_hash(token))
 
     async def reset_password(self, uid: str, token: str, new: str) -> None:
         """Set a password by a mailed link. Invalidates all tokens, because a stranger may have used the account."""

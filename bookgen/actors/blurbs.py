@@ -67,8 +67,8 @@ class Blurbs:
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
-                    await self._resources.blurb_asked.wait()
-            self._resources.blurb_asked.clear()
+                    await self._resources.blurb_queued.wait()
+            self._resources.blurb_queued.clear()
             try:
                 await self._claim()
             except Unavailable as error:
@@ -101,7 +101,7 @@ class Blurbs:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self.tasks.discard(task)
-        self._resources.blurb_asked.set()
+        self._resources.blurb_queued.set()
 
     async def _draft(self, claimed: ClaimedBlurb, owner: UUID, steps: StoredSteps) -> None:
         pool, through_outages = self._resources.pool, self._resources.health.through_outages

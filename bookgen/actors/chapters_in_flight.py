@@ -132,7 +132,7 @@ class ChaptersInFlight:
         """Drop the work and its unstored reply, since another process may have the run. Its cost is recorded."""
         if step := work.steps.unstored:
             work.steps.unstored = None
-            work.steps.charge(step.asked)
+            work.steps.charge(step.entry)
         self.cancel(work)
 
     def end(self, work: WorkInFlight[Any]) -> None:
@@ -242,7 +242,9 @@ class ChaptersInFlight:
         """
         pool, health = self._resources.pool, self._resources.health
         if plan := draft.plan:
-            await health.through_outages(lambda: material.keep_plan(pool, book.id, plan.bible, numbered(plan.chapters)))
+            await health.through_outages(
+                lambda: material.store_plan(pool, book.id, plan.bible, numbered(plan.chapters))
+            )
             book = replace(book, bible=plan.bible)
         if draft.scene:
             await self._pictures.make(work.run, work.steps, book, chapter, draft.scene)

@@ -64,10 +64,10 @@ class Effect(Enum):
     CONSUME = auto()  # count what was set aside as used
     TO_TAIL = auto()  # give the run a new place at the end of the account's queue
     PROMOTE = auto()  # start the account's next queued run, since one book is written at a time
-    SETTLE = auto()  # mark the chapters as not being written
+    END_WRITING = auto()  # mark the chapters as not being written
     FORGET_STEPS = auto()  # delete the stored replies of the failed chapter, which are unusable
     CLOSE_STEPS = auto()  # the run is over: delete its stored replies, except those that a next run can use
-    ASK_BLURB = auto()  # have a blurb drafted if the book has none
+    ENQUEUE_BLURB = auto()  # have a blurb drafted if the book has none
     SAVE = auto()  # save the result of the phase
 
 
@@ -143,7 +143,7 @@ def _pause(run: Run) -> Decision:
         case RunStatus.PAUSED:
             return Decision(run)
         case RunStatus.QUEUED:
-            return Decision(replace(run, status=RunStatus.PAUSED), frozenset({Effect.SETTLE}))
+            return Decision(replace(run, status=RunStatus.PAUSED), frozenset({Effect.END_WRITING}))
         case RunStatus.RUNNING:
             return Decision(replace(run, status=RunStatus.PAUSED), frozenset({Effect.PROMOTE}))
     raise _impossible("paused", run)
@@ -171,7 +171,9 @@ def _stop(run: Run) -> Decision:
         case RunStatus.ERROR:
             return Decision(stopped, frozenset({Effect.CLOSE_STEPS}))
         case RunStatus.QUEUED | RunStatus.RUNNING | RunStatus.PAUSED:
-            return Decision(stopped, frozenset({Effect.RELEASE, Effect.PROMOTE, Effect.SETTLE, Effect.CLOSE_STEPS}))
+            return Decision(
+                stopped, frozenset({Effect.RELEASE, Effect.PROMOTE, Effect.END_WRITING, Effect.CLOSE_STEPS})
+            )
     raise _impossible("stopped", run)
 
 
@@ -236,7 +238,9 @@ def _ended_without_text(state: BookState, message: WorkFailed | WorkHalted) -> D
         case WorkFailed(failure=failure, spoilt=spoilt) if running or not failure.retryable:
             decision = _failed(quiet, failure, spoilt)
         case _:
-            decision = Decision(quiet, frozenset({Effect.SETTLE} if running else {Effect.SETTLE, Effect.PROMOTE}))
+            decision = Decision(
+                quiet, frozenset({Effect.END_WRITING} if running else {Effect.END_WRITING, Effect.PROMOTE})
+            )
     # Without a call in flight, an earlier attempt was committed, and only its answer was lost.
     lost = message.words_lost if isinstance(message, WorkFailed) and run.call_started_at else 0
     return replace(decision, words_lost=lost)
@@ -244,7 +248,7 @@ def _ended_without_text(state: BookState, message: WorkFailed | WorkHalted) -> D
 
 def _completed(run: Run) -> Decision:
     done = replace(run, status=RunStatus.COMPLETED, done=run.total, call_started_at=None, crash_count=0)
-    effects = {Effect.CONSUME, Effect.PROMOTE, Effect.SETTLE, Effect.CLOSE_STEPS, Effect.ASK_BLURB}
+    effects = {Effect.CONSUME, Effect.PROMOTE, Effect.END_WRITING, Effect.CLOSE_STEPS, Effect.ENQUEUE_BLURB}
     return Decision(done, frozenset(effects))
 
 
@@ -256,7 +260,7 @@ def _given_up(run: Run | None, owner: UUID) -> Decision:
 
 
 def _failed(run: Run, failure: RunFailure, spoilt: bool = False) -> Decision:
-    effects = {Effect.RELEASE, Effect.PROMOTE, Effect.SETTLE} | ({Effect.FORGET_STEPS} if spoilt else set())
+    effects = {Effect.RELEASE, Effect.PROMOTE, Effect.END_WRITING} | ({Effect.FORGET_STEPS} if spoilt else set())
     ended = replace(run, status=RunStatus.ERROR, failure=failure.as_json(), call_started_at=None)
     return Decision(ended, frozenset(effects))
 

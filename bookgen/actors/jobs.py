@@ -69,7 +69,7 @@ class Jobs:
                 if not self._resources.has_lease or boot_id != self._resources.boot_id:
                     raise Unavailable
                 taking = True
-                await jobs.take(connection, book_id, boot_id, KINDS[type(job)], takes)
+                await jobs.start(connection, book_id, boot_id, KINDS[type(job)], takes)
         except Unavailable:
             if taking:  # the job may be stored although the caller is gone, and nobody would work on it
                 await self._end(book_id, boot_id)
@@ -119,8 +119,8 @@ class Jobs:
         beyond = await outlines.beyond_free(connection, standing, drafts)
         in_flight = Rewrite(reserved.edits + beyond, reserved.unpaid_words)
         if isinstance(job, RewriteChapter | RewritePassage):
-            budget = must_exist(await chapters.budget(connection, book_id, job.chapter_id))
-            words = job.words if isinstance(job, RewritePassage) else budget
+            target = must_exist(await chapters.word_target(connection, book_id, job.chapter_id))
+            words = job.words if isinstance(job, RewritePassage) else target
             return await edits.reserve(connection, quota, standing, book_id, words, in_flight)
         await quota.require(connection, standing, Allowance.AI_EDITS, in_flight=in_flight.edits)
         return None

@@ -58,7 +58,7 @@ class ProviderLimits:
 
     async def _notify(self, name: str, seconds: float) -> None:
         try:
-            await notifications.tell_of_busy(self._resources.pool, name, seconds)
+            await notifications.notify_busy(self._resources.pool, name, seconds)
         except Unavailable as error:  # the provider will tell the others as well
             self._resources.health.saw(error)
 
@@ -113,7 +113,7 @@ class Lease:
         told = (boot_id, this_host(), pid, started_at(pid), TTL_SECONDS)
         await processes.register(pool, *told, writer=writer, any_writer=any_writer, role=self._resources.role)
         self._told_writer = writer
-        await notifications.tell_of_joining(pool)
+        await notifications.notify_joined(pool)
         if former := self._former:  # before claiming: taking back one's own runs must not count as a death
             await processes.drain(pool, former)
             self._former = None

@@ -114,14 +114,14 @@ class Pictures:
             with steps.awaiting(picture=True):
                 return await paint(steps.budget(STAGE, number))
         except UpstreamAIError as error:
-            await steps.charge(steps.asked(STAGE, number, error.spent))
+            await steps.charge(steps.ledger_entry(STAGE, number, error.spent))
             if error.retryable:
                 steps.failed = error  # the text is good; only its picture failed
                 raise
             # Refused: a different text may lead to an acceptable picture.
             raise UpstreamAIError(str(error), stage=STAGE, retryable=True, chapter_number=number) from error
         except asyncio.CancelledError as cancelled:
-            steps.charge(steps.asked(STAGE, number, spent_before(cancelled)))
+            steps.charge(steps.ledger_entry(STAGE, number, spent_before(cancelled)))
             raise
 
     async def _keep(
@@ -133,7 +133,7 @@ class Pictures:
         for the character sheet. `keep`: writes the rows that refer to the picture, in the same transaction. Raises
         TextDropped if memory runs out, and CallsHalted if this process no longer has the run.
         """
-        step = Step(key, {"text": ""}, steps.asked(STAGE, number, painted.paid))
+        step = Step(key, {"text": ""}, steps.ledger_entry(STAGE, number, painted.paid))
 
         new: NewFile | None = None
 
@@ -157,15 +157,15 @@ class Pictures:
             async with backlog.keeping(len(painted.data)):
                 kept = await health.through_outages(store, in_vain=backlog.make_room)
         except Dropped:
-            await steps.charge(step.asked)
+            await steps.charge(step.entry)
             steps.failed = TextDropped(STAGE, number)
             raise steps.failed from None
         except asyncio.CancelledError:
-            steps.charge(step.asked)
+            steps.charge(step.entry)
             raise
         await fault("picture.after", run.book_id)
         if not kept:
-            await steps.charge(step.asked)
+            await steps.charge(step.entry)
             raise CallsHalted(STAGE, number)
 
 

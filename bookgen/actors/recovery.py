@@ -205,8 +205,8 @@ class Recovery:
                 if not is_at_risk(run):
                     await self._begin(run)
             await asyncio.sleep(0)
-        await ownership.forget_calls(pool, boot_id)
-        await ownership.set_aside(pool)
+        await ownership.clear_dead_calls(pool, boot_id)
+        await ownership.disown_unwritable(pool)
 
     async def _tell_of_waiting(self) -> None:
         """Log once for each model which runs wait for it because this process has a different one."""

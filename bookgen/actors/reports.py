@@ -23,7 +23,7 @@ from bookgen.actors.review import suggestion_of
 from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.work_in_flight import code_of
 from bookgen.billing import failed_jobs
-from bookgen.billing.checks import most_bytes
+from bookgen.billing.checks import max_check_bytes
 from bookgen.errors import (
     BookgenError,
     NotFound,
@@ -94,7 +94,7 @@ class BookReading:
         flags += await compute(findings.notes_of, book, noted, dismissed)
         plan = await through_outages(lambda: resources.quota.plan(pool, account_id))
         seen = await survey(book, _each(resources, account_id, written))
-        return cls(resources, book, written, flags, seen, most_bytes(plan, book))
+        return cls(resources, book, written, flags, seen, max_check_bytes(plan, book))
 
     async def chapter(self, chapter_id: int, steps: StoredSteps) -> ChapterReading:
         """Read the chapter as it is now. Returns no suggestions if it no longer exists or exceeds `most`.

@@ -126,7 +126,7 @@ class Deciding(Protocol):
     def call_seconds(self) -> float: ...
 
     @property
-    def blurb_asked(self) -> asyncio.Event: ...
+    def blurb_queued(self) -> asyncio.Event: ...
 
 
 class LeaseState(Enum):
@@ -146,7 +146,7 @@ class Resources:
     choice to the API keys. `revision` is what a production does with its editor's findings. `context_tokens` is the
     context window, in tokens, of a call that reads the whole book. `draining`: the process ends soon, begins no chapter
     and makes no model call.
-    `blurb_asked` is set when a blurb may be waiting. `awaits_operator`: the database is a restored copy, in which
+    `blurb_queued` is set when a blurb may be waiting. `awaits_operator`: the database is a restored copy, in which
     nothing is written until the operator lets its runs continue.
     """
 
@@ -172,7 +172,7 @@ class Resources:
     health: Health = field(default_factory=Health)
     backlog: Backlog = field(default_factory=Backlog)
     ledger_writes: LedgerWrites = field(default_factory=LedgerWrites)
-    blurb_asked: asyncio.Event = field(default_factory=asyncio.Event)
+    blurb_queued: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def writer(self) -> str | None:
@@ -247,4 +247,4 @@ class OperatorProcess:
     takes_runs: bool = False
     awaits_operator: bool = False
     call_seconds: float = CALL_SECONDS
-    blurb_asked: asyncio.Event = field(default_factory=asyncio.Event)
+    blurb_queued: asyncio.Event = field(default_factory=asyncio.Event)

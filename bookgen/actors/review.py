@@ -14,7 +14,7 @@ import structlog
 from bookgen.actors.material import note_rest
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
-from bookgen.billing.checks import most_bytes
+from bookgen.billing.checks import max_check_bytes
 from bookgen.errors import ProofreadingFailed, must_exist
 from bookgen.models import BookKind, Chapter, RevisionMode, RevisionOrigin, SuggestionStatus
 from bookgen.store import books, chapters, facts, illustrations, revisions, suggestions
@@ -157,7 +157,7 @@ async def _load(resources: Resources, account_id: int, book_id: int) -> Material
     pool, through_outages = resources.pool, resources.health.through_outages
     book = must_exist(await through_outages(lambda: books.find(pool, account_id, book_id)))
     plan = await through_outages(lambda: resources.quota.plan(pool, account_id))
-    most = min(most_bytes(plan, book) or MAX_BYTES, MAX_BYTES)
+    most = min(max_check_bytes(plan, book) or MAX_BYTES, MAX_BYTES)
     has_text = await through_outages(lambda: chapters.have_text(pool, book_id))
     if await through_outages(lambda: chapters.bytes_of(pool, list(has_text))) > most:
         raise ProofreadingFailed(TOO_LONG.format(most=most))

@@ -26,7 +26,7 @@ from bookgen.models import Usage
 from bookgen.providers.text import CallsHalted, Halt, Spent, StopReason, TextReply, TextRequest, spent_before
 from bookgen.store import model_calls, runs
 from bookgen.store import steps as store
-from bookgen.store.model_calls import Asked, PaidCall, Step
+from bookgen.store.model_calls import LedgerEntry, PaidCall, Step
 
 # Seconds that the caller of an outline or a rewrite waits for an unreachable provider.
 CALLER_PATIENCE = 45.0
@@ -126,8 +126,8 @@ class StoredSteps:
         budget = self.budget(request.stage, request.chapter_number)
         reply = _storable(await self._call(replace(request, halt=self.halt, on_bound=self._bound, budget=budget)))
         self.words_asked += words_of(request)
-        asked = self.asked(request.stage, request.chapter_number, reply.spent)
-        self.unstored = Step(key, _to_json(reply), asked, words_of(request))
+        entry = self.ledger_entry(request.stage, request.chapter_number, reply.spent)
+        self.unstored = Step(key, _to_json(reply), entry, words_of(request))
         return reply
 
     async def has(self, request: TextRequest) -> bool:
@@ -152,8 +152,8 @@ class StoredSteps:
                 await health.through_outages(self.store_last, in_vain=backlog.make_room)
         except Dropped:
             self.unstored = None
-            self.failed = TextDropped(step.asked.stage, step.asked.chapter_number)
-            await self.charge(step.asked)
+            self.failed = TextDropped(step.entry.stage, step.entry.chapter_number)
+            await self.charge(step.entry)
             raise self.failed from None
 
     async def store_last(self) -> None:
@@ -189,10 +189,10 @@ class StoredSteps:
             self.failed = error
             if error.spent:
                 self.words_asked += words_of(request)
-            await self.charge(self.asked(request.stage, request.chapter_number, error.spent))
+            await self.charge(self.ledger_entry(request.stage, request.chapter_number, error.spent))
             raise
         except asyncio.CancelledError as cancelled:
-            self.charge(self.asked(request.stage, request.chapter_number, spent_before(cancelled)))
+            self.charge(self.ledger_entry(request.stage, request.chapter_number, spent_before(cancelled)))
             self._lose(request)
             raise
 
@@ -213,23 +213,23 @@ class StoredSteps:
         gained = max(0, (self.draft_words or 0) - draft_words)
         return max(0, self.words_asked - gained) if self.paid else 0
 
-    def charge(self, asked: Asked) -> asyncio.Future[None]:
+    def charge(self, entry: LedgerEntry) -> asyncio.Future[None]:
         """Record the cost of calls without a usable reply. The returned future is done when the cost is recorded.
 
         The cost is recorded even if nobody awaits the future or its waiter is cancelled.
         """
-        return asyncio.shield(self._resources.ledger_writes.begin(self._charge(asked)))
+        return asyncio.shield(self._resources.ledger_writes.begin(self._charge(entry)))
 
-    async def _charge(self, asked: Asked) -> None:
-        if asked.calls:
-            await self._resources.health.through_outages(lambda: model_calls.charge(self._resources.pool, asked))
+    async def _charge(self, entry: LedgerEntry) -> None:
+        if entry.calls:
+            await self._resources.health.through_outages(lambda: model_calls.charge(self._resources.pool, entry))
 
-    def asked(self, stage: str, chapter_number: int | None, spent: Sequence[Spent]) -> Asked:
+    def ledger_entry(self, stage: str, chapter_number: int | None, spent: Sequence[Spent]) -> LedgerEntry:
         price = self._resources.price
         calls = tuple(PaidCall(each.model, each.usage, price(each.model, each.usage), each.call_id) for each in spent)
         self.paid = self.paid or any(call.cost_micros != 0 for call in calls)
         scope = self.scope
-        return Asked(scope.account_id, scope.book_id, scope.run_id, stage, chapter_number, calls)
+        return LedgerEntry(scope.account_id, scope.book_id, scope.run_id, stage, chapter_number, calls)
 
 
 class StepsBeside(StoredSteps):
@@ -242,7 +242,7 @@ class StepsBeside(StoredSteps):
         except BaseException:  # the reply is no longer needed, but it was paid for
             if step := self.unstored:
                 self.unstored = None
-                self.charge(step.asked)
+                self.charge(step.entry)
             raise
         return reply
 

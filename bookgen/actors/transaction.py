@@ -100,8 +100,8 @@ class Transactions:
         if state.run and state.run.status.active and committed.run and not committed.run.status.active:
             failure = committed.run.failure or {}
             metrics.RUNS_ENDED.labels(str(committed.run.status), failure.get("code", "")).inc()
-        if Effect.ASK_BLURB in decision.effects:
-            self._resources.blurb_asked.set()
+        if Effect.ENQUEUE_BLURB in decision.effects:
+            self._resources.blurb_queued.set()
         return committed
 
     async def promote(self, account_id: int) -> Run | None:
@@ -134,7 +134,9 @@ class Transactions:
         if job == "outline":
             await count_outline(self._resources, connection, account_id, book_id)
         elif job == "chapter":
-            await edits.spend(connection, self._resources.quota, account_id, await jobs.taken(connection, book_id))
+            await edits.spend(
+                connection, self._resources.quota, account_id, await jobs.reserved_edits(connection, book_id)
+            )
 
     @contextlib.asynccontextmanager
     async def locked(
@@ -181,7 +183,7 @@ class Transactions:
         if run.owner not in (None, self._resources.boot_id) or not self._resources.serves:
             await notifications.notify(connection, run.book_id)
         if not self._resources.serves and (Effect.PROMOTE in effects or run.status is RunStatus.RUNNING):
-            await notifications.tell_of_waiting(connection)
+            await notifications.notify_waiting(connection)
         promoted = await self._promote(connection, run.account_id) if Effect.PROMOTE in effects else None
         return Committed(run, promoted)
 
@@ -265,17 +267,17 @@ class Transactions:
     ) -> None:
         failed: int | None = run.failure["chapter_number"] if run.failure else None
         if Effect.HOLD in effects and state.job_row:
-            await jobs.call_off(connection, run.book_id)
+            await jobs.cancel(connection, run.book_id)
         if Effect.REWRITE in effects:
             await chapters.mark_for_rewrite(connection, run.book_id, run.id)
-        if Effect.SETTLE in effects:
-            await chapters.settle(connection, run.book_id, failed)
+        if Effect.END_WRITING in effects:
+            await chapters.end_writing(connection, run.book_id, failed)
         if Effect.CLOSE_STEPS in effects and run.status is RunStatus.STOPPED:
             await steps.forget_finished(connection, run.id, run.current_chapter)
         elif Effect.CLOSE_STEPS in effects:
             await steps.forget(connection, run.id)
-        if Effect.ASK_BLURB in effects:
-            await blurbs.ask(connection, run.book_id)
+        if Effect.ENQUEUE_BLURB in effects:
+            await blurbs.enqueue(connection, run.book_id)
         if Effect.FORGET_STEPS in effects:
             await steps.forget(connection, run.id, failed)
             await runs.forget_draft(connection, run.id)

@@ -61,7 +61,7 @@ def build_caps(config: Config, model: TextModel, *, alone: bool = False) -> Cost
     book, account_day, day = config.book_cost_cap, config.account_daily_cost_cap, config.daily_cost_cap
     caps = CostCaps(_micros(book), _micros(account_day), _micros(day), prices().currency)
     if config.open_to_strangers and not alone and model.name != "offline":
-        caps = caps.for_strangers()
+        caps = caps.with_default_daily_caps()
         log.warning(
             "strangers_may_spend",
             what=f"Anyone can register and have {model.name} write books at your cost: "

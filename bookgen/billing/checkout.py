@@ -112,7 +112,7 @@ class Payments:
         changes = PlanChanges(self._db, self._selling())
         if not _is_on(present, slug, interval):
             return Upgraded(success_url, await changes.change(account_id, present.processor_id, offer))
-        if not await changes.call_off(account_id, present.processor_id):
+        if not await changes.cancel(account_id, present.processor_id):
             raise Conflict(_already("You are on this plan", present))
         return Upgraded(success_url)
 
@@ -156,12 +156,12 @@ class Payments:
         if account_id is None:
             return await open_for(None)
         customers = Customers(self._db, fulfilment.gateway)
-        customer = await customers.of(account_id)
+        customer = await customers.id_for(account_id)
         try:
             return await open_for(customer)
         except UnknownCustomer:
             await fulfilment.refresh_customer(customer)
-            return await open_for(await customers.instead_of(customer, account_id))
+            return await open_for(await customers.replace(customer, account_id))
 
     async def _require_only_page(self, account_id: int, offer: Offer, checkout_id: int, session_id: str) -> None:
         """Make sure that the account has only one open page for this offer, because a customer could pay on several.
@@ -223,7 +223,7 @@ class Payments:
         except UnknownCustomer:
             return []
 
-    async def forget(self, account_id: int) -> None:
+    async def delete_customer(self, account_id: int) -> None:
         """Delete the account's customer at the processor, which ends its subscriptions there at once.
 
         Raises Unavailable if the processor is unreachable.

@@ -12,7 +12,7 @@ TIMES_AS_LONG = 3  # a book may be longer than its target
 BYTES_OF_A_WORD = 10  # of a long word, with its space
 
 
-def most_bytes(plan: Plan, book: Book) -> int | None:
+def max_check_bytes(plan: Plan, book: Book) -> int | None:
     """How many bytes of the book's text a check reads at most. None: no limit.
 
     The limit depends on the plan's longest book, or on the book's own target if that is longer. A book that a credit
@@ -25,7 +25,7 @@ def most_bytes(plan: Plan, book: Book) -> int | None:
 
 def require_readable(plan: Plan, book: Book, size: int, upgrade_url: str) -> None:
     """Raise PlanUpgradeRequired if the text has more bytes than a check reads."""
-    most = most_bytes(plan, book)
+    most = max_check_bytes(plan, book)
     if most is not None and size > most:
         raise PlanUpgradeRequired(
             f"A proofreading check of this book reads up to {most:,} bytes of text. Choose fewer chapters.",

@@ -29,8 +29,8 @@ REACHED = {
 }
 metrics.start_at_zero(metrics.COST_CAPS_REACHED, REACHED)
 # In millionths: the daily caps of an account and of the server where anyone can register and nobody pays.
-STRANGERS_ACCOUNT_DAY = 5_000_000
-STRANGERS_DAY = 50_000_000
+DEFAULT_ACCOUNT_DAY = 5_000_000
+DEFAULT_DAY = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class CostCaps:
     def none(self) -> bool:
         return self.book is None and self.account_day is None and self.day is None
 
-    def for_strangers(self) -> CostCaps:
+    def with_default_daily_caps(self) -> CostCaps:
         """The same caps, with default daily caps where none are set, for a server on which anyone can register.
 
         Without billing, nobody pays for the model calls there.
         """
-        return replace(self, account_day=self.account_day or STRANGERS_ACCOUNT_DAY, day=self.day or STRANGERS_DAY)
+        return replace(self, account_day=self.account_day or DEFAULT_ACCOUNT_DAY, day=self.day or DEFAULT_DAY)
 
     def amount(self, cap: int | None) -> str:
         """A cap as it is shown, such as "5.00 USD"."""

@@ -17,7 +17,7 @@ class Customers:
         self._db = db
         self._gateway = gateway
 
-    async def of(self, account_id: int) -> str:
+    async def id_for(self, account_id: int) -> str:
         """The id of the account's customer at the processor, which is created on first use."""
         customer = await payments.customer_of(self._db, account_id)
         if customer is None:
@@ -26,14 +26,12 @@ class Customers:
             customer = await payments.customer_of(self._db, account_id)
         return must_exist(customer)  # the account may have been deleted in the meantime
 
-    async def instead_of(self, gone: str, account_id: int) -> str:
+    async def replace(self, gone: str, account_id: int) -> str:
         """Replace the account's customer `gone`, which the processor no longer knows, by a new one. Returns its id.
 
         A customer may be unknown because it was deleted at the processor, or belongs to the processor's test mode.
         """
-        made = await self._gateway.create_customer(
-            must_exist(await accounts.find(self._db, account_id)), instead_of=gone
-        )
+        made = await self._gateway.create_customer(must_exist(await accounts.find(self._db, account_id)), replaces=gone)
         log.warning("payment_customer_replaced", account_id=account_id, gone=gone, made=made)
         await payments.replace_customer(self._db, account_id, gone, made)
-        return await self.of(account_id)
+        return await self.id_for(account_id)

@@ -38,12 +38,12 @@ PAID = frozenset({"paid", "refunded"})
 
 
 class Outcome(NamedTuple):
-    """The result of applying an event. `said`: a description, which is stored with the event.
+    """The result of applying an event. `description`: what happened, which is stored with the event.
 
     `customer`: the id of a customer whose subscriptions must be read and applied too; None if there is none.
     """
 
-    said: str
+    description: str
     customer: str | None = None
 
 
@@ -65,7 +65,7 @@ class Fulfilment:
         await self._refresh(session_id, self.read_session, event_id)
 
     async def refresh_customer(self, customer: str, event_id: str | None = None) -> None:
-        await self._refresh(customer, partial(self.read_customer, keep=True), event_id)
+        await self._refresh(customer, partial(self.read_customer, correct=True), event_id)
 
     async def read_session(self, session_id: str) -> Effect:
         session = await self.gateway.session(session_id)
@@ -73,30 +73,35 @@ class Fulfilment:
             return _nothing
         return lambda connection: self._apply_session(connection, session)
 
-    async def read_customer(self, customer: str, *, keep: bool = False) -> Effect:
+    async def read_customer(self, customer: str, *, correct: bool = False) -> Effect:
         """Read the customer's subscriptions from the processor. Returns a function that applies them to our rows.
 
-        `keep`: also correct the subscriptions at the processor. If a customer who had canceled has paid for an upgrade,
-        the cancellation is undone. Schedules that plan no change are ended, because they prevent the customer from
-        canceling.
+        `correct`: also correct the subscriptions at the processor. If a customer who had canceled has paid for an
+        upgrade, the cancellation is undone. Schedules that plan no change are ended, because they prevent the customer
+        from canceling.
         """
         try:
             found = await self.gateway.subscriptions(customer)
-            subscribed = [await self._kept(each, keep=keep) if each.is_to_keep else each for each in found]
+            subscribed = [
+                await self._with_cancellation_undone(each, correct=correct) if each.must_undo_cancellation else each
+                for each in found
+            ]
         except UnknownCustomer:
             return lambda connection: self._end_subscriptions(connection, customer)
-        for each in subscribed if keep else ():
+        for each in subscribed if correct else ():
             await self._release_idle(each)
         return lambda connection: self._apply_subscriptions(connection, customer, subscribed)
 
-    async def _kept(self, subscription: ProcessorSubscription, *, keep: bool) -> ProcessorSubscription:
-        """The subscription with its cancellation undone. With `keep`, it is undone at the processor too.
+    async def _with_cancellation_undone(
+        self, subscription: ProcessorSubscription, *, correct: bool
+    ) -> ProcessorSubscription:
+        """The subscription with its cancellation undone. With `correct`, it is undone at the processor too.
 
         If the processor refuses that, returns the subscription unchanged.
         """
         try:
-            if keep:
-                await self.gateway.keep(subscription)
+            if correct:
+                await self.gateway.undo_cancellation(subscription)
         except Refused:
             log.exception(
                 "subscription_not_kept",
@@ -118,7 +123,7 @@ class Fulfilment:
         if not subscription.tag.startswith("plan:"):
             return
         try:
-            await self.gateway.release(schedule.id)
+            await self.gateway.release_schedule(schedule.id)
         except Refused:
             log.exception(
                 "schedule_not_released",
@@ -150,7 +155,7 @@ class Fulfilment:
                     continue
                 outcome = await effect(connection)
                 if event_id and not outcome.customer:
-                    await payment_events.mark_applied(connection, event_id, outcome.said)
+                    await payment_events.mark_applied(connection, event_id, outcome.description)
                 return outcome
         raise Unavailable("Too many events of this payment arrived at once. Send this event again.")
 
@@ -184,7 +189,7 @@ class Fulfilment:
         elif checkout.billing == "per_use":
             await addons.own_by_use(connection, account_id, checkout.slug)
         elif session.customer:
-            return Outcome(outcome.said, session.customer)
+            return Outcome(outcome.description, session.customer)
         return outcome
 
     async def _buyer(self, connection: DB, checkout: Checkout, session: CheckoutSession) -> int | None:
@@ -206,9 +211,9 @@ class Fulfilment:
         if not session.email or checkout.credits is None:
             return Outcome("paid without an account or an e-mail address")
         refunded = _credits_refunded(checkout.credits, session)
-        await payments.wait(connection, checkout.id, session.email, refunded)
+        await payments.store_waiting_purchase(connection, checkout.id, session.email, refunded)
         outcome = await _settle(connection, checkout, session, status, None)
-        return Outcome(f"{outcome.said}; waits until the buyer's address is verified")
+        return Outcome(f"{outcome.description}; waits until the buyer's address is verified")
 
     async def _credit(self, connection: DB, checkout: Checkout, session: CheckoutSession, account_id: int) -> None:
         """Grant the paid credits, and take back the refunded ones that are not spent."""
@@ -230,7 +235,7 @@ class Fulfilment:
         if account_id is None:
             return Outcome("not a customer of ours")
         await subscriptions.lock(connection, account_id)
-        said = []
+        descriptions = []
         for (kind, slug), candidates in sorted(_by_what(subscribed).items()):
             best = max(candidates, key=self._weight)
             if sum(each.status is not SubscriptionStatus.CANCELED and self._entitles(each) for each in candidates) > 1:
@@ -242,10 +247,10 @@ class Fulfilment:
                     to_do="The customer pays twice. Cancel one of the subscriptions in the Stripe dashboard.",
                 )
             if kind == "plan":
-                said.append(await self._apply_plan(connection, account_id, best))
+                descriptions.append(await self._apply_plan(connection, account_id, best))
             else:
-                said.append(await self._apply_addon(connection, account_id, slug, best))
-        return Outcome("; ".join(said) or "nothing of ours")
+                descriptions.append(await self._apply_addon(connection, account_id, slug, best))
+        return Outcome("; ".join(descriptions) or "nothing of ours")
 
     async def _end_subscriptions(self, connection: DB, customer: str) -> Outcome:
         account_id = await payments.account_of(connection, customer)

@@ -65,9 +65,9 @@ class Gateway:
 
     # --- buying -------------------------------------------------------------------------------------
 
-    async def create_customer(self, account: Account, *, instead_of: str = "") -> str:
+    async def create_customer(self, account: Account, *, replaces: str = "") -> str:
         params = {"email": account.email, "metadata": {"bookgen_account": str(account.id)}}
-        key = f"customer:{account.id}:{account.created_at.isoformat()}:{account.email}:{instead_of}"
+        key = f"customer:{account.id}:{account.created_at.isoformat()}:{account.email}:{replaces}"
         created = await self._call("customers.create", params, key=key)
         return str(created["id"])
 
@@ -134,20 +134,20 @@ class Gateway:
         params = processor.scheduled_change(subscription, schedule.phase_start, price, offer)
         await self._call("subscription_schedules.update", schedule.id, params)
 
-    async def release(self, schedule_id: str) -> None:
+    async def release_schedule(self, schedule_id: str) -> None:
         """End the schedule. The subscription continues, or is canceled later if the schedule would have done so."""
         await self._call("subscription_schedules.release", schedule_id, {"preserve_cancel_date": True})
 
-    async def mark_to_keep(self, subscription: ProcessorSubscription, offer: Offer) -> None:
-        """Mark a subscription whose cancellation is pending: once the change to `offer` is paid, `keep` undoes that.
+    async def mark_for_undo(self, subscription: ProcessorSubscription, offer: Offer) -> None:
+        """Mark a subscription whose pending cancellation has to be undone once the change to `offer` is paid.
 
-        Call this before the change. The call that makes the change can neither set the mark nor undo the cancellation,
-        and a call after it could be lost.
+        `undo_cancellation` then undoes it. Call this before the change. The call that makes the change can neither set
+        the mark nor undo the cancellation, and a call after it could be lost.
         """
         await self._call("subscriptions.update", subscription.id, {"metadata": {processor.KEEP_AS: offer.tag}})
 
-    async def keep(self, subscription: ProcessorSubscription) -> None:
-        """Undo the pending cancellation of a subscription, and remove the mark set by `mark_to_keep`, in one call.
+    async def undo_cancellation(self, subscription: ProcessorSubscription) -> None:
+        """Undo the pending cancellation of a subscription, and remove the mark set by `mark_for_undo`, in one call.
 
         If the mark stayed, it would undo the customer's next cancellation too.
         """

@@ -23,7 +23,7 @@ from bookgen.models import Plan, SubscriptionStatus
 from bookgen.store import payments, plans
 
 UNPAID = "The payment was not completed, so your plan is unchanged. Complete it at `payment_url`, or try again."
-CALLED_OFF = " The plan change that was scheduled for the end of the period has been canceled."
+CANCELED = " The plan change that was scheduled for the end of the period has been canceled."
 
 log = structlog.get_logger()
 
@@ -39,7 +39,7 @@ class PlanChanges:
 
         `processor_id`: the id of the account's subscription at the processor.
         """
-        customer = await Customers(self._db, self._gateway).of(account_id)
+        customer = await Customers(self._db, self._gateway).id_for(account_id)
         present = await self._running(customer, processor_id)
         begins = None
         if present.tag == offer.tag:  # an earlier process changed it, but died before storing that
@@ -53,9 +53,9 @@ class PlanChanges:
         await self._fulfilment.refresh_customer(customer)
         return begins
 
-    async def call_off(self, account_id: int, processor_id: str | None) -> bool:
+    async def cancel(self, account_id: int, processor_id: str | None) -> bool:
         """Cancel the planned change, so that the current plan is renewed. Returns False if none was planned."""
-        customer = await Customers(self._db, self._gateway).of(account_id)
+        customer = await Customers(self._db, self._gateway).id_for(account_id)
         present = await self._running(customer, processor_id)
         if present.next_plan is None:
             return False
@@ -72,14 +72,14 @@ class PlanChanges:
         await self._release(present)
         try:
             if present.cancel_at_period_end or present.keep_as:
-                await self._gateway.mark_to_keep(present, offer)
+                await self._gateway.mark_for_undo(present, offer)
             changed = await self._pay(account_id, present, offer)
         except (Conflict, Unavailable):
             await self._plan_again(customer, present)
             raise
         if changed.tag != offer.tag:
             await self._fulfilment.refresh_customer(customer)
-            raise Conflict(UNPAID + (CALLED_OFF if present.next_plan else ""), payment_url=changed.payment_url)
+            raise Conflict(UNPAID + (CANCELED if present.next_plan else ""), payment_url=changed.payment_url)
 
     async def _pay(self, account_id: int, present: ProcessorSubscription, offer: Offer) -> ProcessorSubscription:
         checkout_id, key = await record_attempt(self._db, account_id, offer)
@@ -93,7 +93,7 @@ class PlanChanges:
 
     async def _release(self, present: ProcessorSubscription) -> None:
         if present.schedule:
-            await self._gateway.release(present.schedule.id)
+            await self._gateway.release_schedule(present.schedule.id)
 
     async def _plan_again(self, customer: str, before: ProcessorSubscription) -> None:
         """Schedule the change planned in `before` again, if any. It was cancelled for an upgrade that then failed."""

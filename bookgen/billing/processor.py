@@ -142,7 +142,7 @@ class ProcessorSubscription:
         return None
 
     @property
-    def is_to_keep(self) -> bool:
+    def must_undo_cancellation(self) -> bool:
         """Whether the upgrade named by `keep_as` has been paid, so that the cancellation has to be undone."""
         return self.keep_as == self.tag and self.status is not SubscriptionStatus.CANCELED
 

@@ -24,7 +24,7 @@ EARLIER_PERIODS = 6
 # A hold also pays for chapters that the author empties and has rewritten, up to this many times the words of the
 # longest book it covers. Without a limit, one hold would pay for any number of books.
 TIMES_WRITTEN = 3
-WRITTEN_OUT = "This book was written several times over. Resuming it uses another book of your plan."
+USED_UP = "This book was written several times over. Resuming it uses another book of your plan."
 HELD = "Your remaining books this month are reserved for books in progress, and none of your credits covers this book."
 SENTENCES = {
     Allowance.BOOKS: "Your plan has no books left this period, and none of your credits covers this book.",
@@ -137,7 +137,7 @@ class Quota:
         hold = await holds.find_by_book(connection, book_id)
         if hold:
             plan = await self.plan(connection, account_id)
-            if _written_out(plan, hold, target_word_count):
+            if _is_used_up(plan, hold, target_word_count):
                 await holds.leave_book(connection, hold.id)
             elif target_word_count <= _covered(plan, hold):
                 await holds.hand_to_run(connection, hold.id, run_id)
@@ -160,8 +160,8 @@ class Quota:
         A hold pays for writing the book several times over, but not without end (see TIMES_WRITTEN).
         """
         hold = await holds.find_by_run(db, run_id)
-        if hold and _written_out(standing.plan, hold, target_word_count):
-            raise QuotaExceeded(WRITTEN_OUT)
+        if hold and _is_used_up(standing.plan, hold, target_word_count):
+            raise QuotaExceeded(USED_UP)
 
     async def consume_book(self, connection: DB, account_id: int, book_id: int, run_id: UUID, words: int) -> None:
         """Count the book, and end the run's hold, in the transaction that completes the run. Idempotent per run."""
@@ -273,7 +273,7 @@ def _covered(plan: Plan, hold: Hold) -> int:
     return plan.features.max_word_count_per_book if hold.words_per_book is None else hold.words_per_book
 
 
-def _written_out(plan: Plan, hold: Hold, target_word_count: int) -> bool:
+def _is_used_up(plan: Plan, hold: Hold, target_word_count: int) -> bool:
     """Whether the book's runs have used up the words that the hold pays for. Never, with unlimited books.
 
     The hold pays for TIMES_WRITTEN times the words of the longest book that it covers, or of the book's target if that

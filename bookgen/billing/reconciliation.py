@@ -21,7 +21,7 @@ WEBHOOK_PATH = "/api/v1/webhooks/stripe/"
 Facts = dict[str, Any]
 
 
-class Side(NamedTuple):
+class ObjectKind(NamedTuple):
     """The functions to compare and update one kind of object at the processor. Each takes the id of an object.
 
     `read`: reads the object from the processor, and returns a function that applies it to our rows. `facts`: returns
@@ -92,23 +92,25 @@ class Reconciliation:
 
         Reads the checkouts of the period `since` before `now`, and the subscriptions of all customers.
         """
-        sessions = Side(self._fulfilment.read_session, payments.session_facts, self._fulfilment.refresh_session)
+        sessions = ObjectKind(self._fulfilment.read_session, payments.session_facts, self._fulfilment.refresh_session)
         for session_id in await payments.sessions_since(self._db, now - since):
             async for line in self._reconcile(session_id, sessions, mend=mend):
                 yield line
-        customers = Side(self._fulfilment.read_customer, payments.customer_facts, self._fulfilment.refresh_customer)
+        customers = ObjectKind(
+            self._fulfilment.read_customer, payments.customer_facts, self._fulfilment.refresh_customer
+        )
         for customer in await payments.customers(self._db):
             async for line in self._reconcile(customer, customers, mend=mend):
                 yield line
 
-    async def _reconcile(self, name: str, side: Side, *, mend: bool) -> AsyncIterator[str]:
+    async def _reconcile(self, name: str, kind: ObjectKind, *, mend: bool) -> AsyncIterator[str]:
         """Yield the differences of the object `name`. One that cannot be read or applied does not stop the others."""
         try:
-            changes = await self._compare(name, side.read, side.facts)
+            changes = await self._compare(name, kind.read, kind.facts)
             for change in changes:
                 yield change
             if changes and mend:
-                await side.refresh(name)
+                await kind.refresh(name)
         except (Refused, Unreadable) as error:
             yield f"{name}: skipped. {error}"
 

@@ -12,7 +12,7 @@ from bookgen.store.database import DB
 MEGABYTE = 1_000_000
 
 
-async def keeps_everything(db: DB, quota: Quota, account_id: int) -> bool:
+async def has_unlimited_storage(db: DB, quota: Quota, account_id: int) -> bool:
     """Whether the account's plan has no storage limit."""
     return (await quota.plan(db, account_id)).features.max_stored_mb == UNLIMITED
 

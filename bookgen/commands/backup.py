@@ -119,7 +119,7 @@ async def _write(
     outside = await write_outside(frames, connection, stored, used, without_missing=without_missing)
     lacking = export is not None and export["book"] in outside.books
     export = None if lacking else export
-    await frames.tell(FrameKind.TRAILER, {"sequences": ends, "export": export, "missing": len(outside.missing)})
+    await frames.write_json(FrameKind.TRAILER, {"sequences": ends, "export": export, "missing": len(outside.missing)})
     sealed.close()
     file.flush()
     os.fsync(file.fileno())

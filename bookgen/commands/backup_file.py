@@ -120,16 +120,16 @@ async def restore_contents(
     contents = Contents(await read_manifest(frames))
     await restore_rows(connection, frames, contents, migrations)
     while True:
-        kind, told = await frames.next_told()
+        kind, content = await frames.next_json()
         if kind is FrameKind.TRAILER:
-            contents.export, contents.missing = told["export"], told.get("missing", 0)
-            await restore_sequences(connection, told["sequences"])
+            contents.export, contents.missing = content["export"], content.get("missing", 0)
+            await restore_sequences(connection, content["sequences"])
             await frames.read_to_end()
             return contents
         if kind is FrameKind.STORED:
-            await stored.take(told["id"], b"".join([piece async for piece in frames.data()]))
+            await stored.take(content["id"], b"".join([piece async for piece in frames.data()]))
             continue
-        await _restore_file(frames, into and into / _safe(told["name"]))
+        await _restore_file(frames, into and into / _safe(content["name"]))
 
 
 async def _restore_file(frames: FrameReader, path: Path | None) -> None:

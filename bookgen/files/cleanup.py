@@ -72,7 +72,7 @@ async def sweep(db: asyncpg.Pool, files: Files) -> int:
     A file's own row is deleted last. After a crash in between, the file is removed once more. Files at an unreachable
     place stay until the next sweep.
     """
-    await stored_files.give_up_old(db)
+    await stored_files.mark_abandoned(db)
     gone, after, lost = 0, 0, set[str]()
     while batch := await stored_files.unused(db, after):
         for file in batch:

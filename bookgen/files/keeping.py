@@ -56,7 +56,7 @@ class Files:
         If no row refers to the file, it is removed after some days.
         """
         name, digest = secrets.token_hex(NAME_BYTES), await sha256(data)
-        file = await stored_files.announce(db, address, name, len(data), digest)
+        file = await stored_files.insert_new(db, address, name, len(data), digest)
         place = self._places.at(address)
         await self._noting_losses(address, place.put_checked(name, data) if check else place.put(name, data))
         return file

@@ -120,7 +120,7 @@ class Corrections:
                 return False
             if result.content != chapter.content:
                 version = await self._replace(connection, account_id, chapter.id, corrected)
-            await suggestions.place(connection, result.pending, version)
+            await suggestions.store_offsets(connection, result.pending, version)
             await suggestions.decide(connection, result.applied, SuggestionStatus.APPLIED)
             await suggestions.decide(connection, result.stale, SuggestionStatus.STALE)
         return True

@@ -83,9 +83,9 @@ class CoverDesigner:
             model_calls.PaidCall(each.model, each.usage, self._price(each.model, each.usage), each.call_id)
             for each in spent
         )
-        asked = model_calls.Asked(material.book.account_id, material.book.id, run_id, stage, None, calls)
+        entry = model_calls.LedgerEntry(material.book.account_id, material.book.id, run_id, stage, None, calls)
         seconds = 0 if run_id is None else None
-        await through_outages(lambda: model_calls.charge(self._database.http, asked), seconds=seconds)
+        await through_outages(lambda: model_calls.charge(self._database.http, entry), seconds=seconds)
 
 
 class _PaidSteps(Steps):

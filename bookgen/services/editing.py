@@ -8,7 +8,7 @@ fixed order, so that transactions never deadlock:
     2     the account's slot for runs     `slots.lock`: while it is held, no run is accepted and none ends
     3     the account's usage period      `subscriptions.lock`, before anything is counted, held or spent
     4     the book's newest run           `book_state.lock`, which locks 2 to 5
-    5     the book                        `books.lock`, or `books.keep` if it only must not be deleted
+    5     the book                        `books.lock`, or `books.lock_against_deletion` if it only must not be deleted
     6     the book's chapters, in order   `chapters.lock_of_book`, or one of them by `chapters.lock`
     7     the book's proofreading report  `reports.lock_owned`
     8     the account's storage           `storage.lock`, the last step if an account's texts grow
@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 from bookgen import threads
 from bookgen.billing.quota import Quota
-from bookgen.billing.storage import keeps_everything, require_stored
+from bookgen.billing.storage import has_unlimited_storage, require_stored
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, busy_with, must_exist
 from bookgen.models import Book, BookKind, BookStatus, Chapter, RevisionOrigin, Run, RunStatus
 from bookgen.services.revised_outline import RevisedChapter, revised_chapters
@@ -142,7 +142,7 @@ async def change_book(
         if target > book.target_word_count:
             await quota.require_words(connection, account_id, book_id, target)
         if existing and target != book.target_word_count:
-            await chapters.rebudget(connection, book_id, target)
+            await chapters.scale_word_targets(connection, book_id, target)
         await books.save(connection, book, changes)
         if _bytes(changes) > _bytes({name: getattr(book, name) for name in changes}):
             await require_stored(connection, quota, account_id)
@@ -179,7 +179,7 @@ async def save_chapter(
             saved = await chapters.save(connection, *told, unbounded=plan, writer=writer)
         if saved:
             return saved
-    unbounded = await keeps_everything(connection, quota, account_id)
+    unbounded = await has_unlimited_storage(connection, quota, account_id)
     async with connection.transaction():
         if "target_word_count" in changes:
             await slots.lock(connection, account_id)
@@ -240,7 +240,7 @@ async def revise_outline(
         revised = revised_chapters(book, existing, entries, replace=replace)
         if state.run and state.run.status is RunStatus.PAUSED:
             _protect_written(existing, revised, state.run)
-        await jobs.call_off(connection, book_id)
+        await jobs.cancel(connection, book_id)
         await _save_outline(connection, book, revised)
         await _require_budgets(connection, quota, account_id, book_id)
         if _described(revised) > _described(existing):

@@ -292,9 +292,9 @@ class PictureMaker:
             for spent in order.paid
         )
         account_id, book_id, number = order.account_id, order.book.id, order.chapter_number
-        asked = model_calls.Asked(account_id, book_id, order.run_id, order.stage, number, calls)
+        entry = model_calls.LedgerEntry(account_id, book_id, order.run_id, order.stage, number, calls)
         seconds = 0 if order.run_id is None else None
-        await through_outages(lambda: model_calls.charge(self._database.http, asked), seconds=seconds)
+        await through_outages(lambda: model_calls.charge(self._database.http, entry), seconds=seconds)
 
 
 def _seed(book: Book) -> str:

@@ -291,7 +291,7 @@ async def remove_staff(db: DB, account_id: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
+class AccountSummary:
     """An account as the operator's list shows it."""
 
     id: int
@@ -314,8 +314,8 @@ LIST = """
 """
 
 
-async def list_all(db: DB) -> list[Overview]:
-    return [Overview(**row) for row in await db.fetch(LIST)]
+async def list_all(db: DB) -> list[AccountSummary]:
+    return [AccountSummary(**row) for row in await db.fetch(LIST)]
 
 
 LOCK_FINGERPRINT = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"

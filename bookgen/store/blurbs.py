@@ -10,16 +10,16 @@ import asyncpg
 from bookgen.store.database import DB
 from bookgen.store.rows import mapper
 
-ASK = """
+ENQUEUE = """
     INSERT INTO blurb_draft AS d (book_id, task) SELECT id, $2 FROM book WHERE id = $1 AND blurb = ''
     ON CONFLICT (book_id) DO UPDATE
        SET task = excluded.task, owner = NULL, tries = 0, due_at = excluded.due_at
 """
 
 
-async def ask(connection: asyncpg.Connection, book_id: int) -> None:
+async def enqueue(connection: asyncpg.Connection, book_id: int) -> None:
     """Queue a blurb draft for the book, unless it has a blurb. A draft already queued or in progress starts again."""
-    await connection.execute(ASK, book_id, uuid4())
+    await connection.execute(ENQUEUE, book_id, uuid4())
 
 
 @dataclass(frozen=True, slots=True)

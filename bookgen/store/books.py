@@ -141,12 +141,12 @@ async def lock(db: DB, account_id: int, book_id: int) -> Book | None:
     return row and book_of(row)
 
 
-KEEP = "SELECT 1 FROM book WHERE id = $1 FOR KEY SHARE"
+LOCK_AGAINST_DELETION = "SELECT 1 FROM book WHERE id = $1 FOR KEY SHARE"
 
 
-async def keep(db: DB, book_id: int) -> None:
+async def lock_against_deletion(db: DB, book_id: int) -> None:
     """Keep the book from being deleted until the transaction ends. Other transactions may still change it."""
-    await db.execute(KEEP, book_id)
+    await db.execute(LOCK_AGAINST_DELETION, book_id)
 
 
 RECENT = f"""

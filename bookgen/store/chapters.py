@@ -24,12 +24,12 @@ COLUMNS_BUT_CONTENT = columns([name for name in field_names(Chapter) if name != 
 
 chapter_of = mapper(Chapter)
 
-BUDGET = "SELECT target_word_count FROM chapter WHERE id = $1 AND book_id = $2"
+WORD_TARGET = "SELECT target_word_count FROM chapter WHERE id = $1 AND book_id = $2"
 
 
-async def budget(db: DB, book_id: int, chapter_id: int) -> int | None:
+async def word_target(db: DB, book_id: int, chapter_id: int) -> int | None:
     """The chapter's target word count; None if the book has no such chapter."""
-    words: int | None = await db.fetchval(BUDGET, chapter_id, book_id)
+    words: int | None = await db.fetchval(WORD_TARGET, chapter_id, book_id)
     return words
 
 
@@ -354,7 +354,7 @@ async def words_beyond_target(db: DB, book_id: int) -> int | None:
 
 
 # Splits the words in proportion, in whole words: each chapter gets the difference between two running totals.
-REBUDGET = """
+SCALE_WORD_TARGETS = """
     WITH ahead AS (
         SELECT id, own, count(*) OVER () AS chapters, sum(own) OVER (ORDER BY chapter_number) AS upto,
                sum(own) OVER () AS total
@@ -373,9 +373,9 @@ REBUDGET = """
 """
 
 
-async def rebudget(db: DB, book_id: int, target_word_count: int) -> None:
+async def scale_word_targets(db: DB, book_id: int, target_word_count: int) -> None:
     """Scale the word targets of the chapters without text, so that all chapters together have the book's new target."""
-    await db.execute(REBUDGET, book_id, target_word_count)
+    await db.execute(SCALE_WORD_TARGETS, book_id, target_word_count)
 
 
 MARK_FOR_REWRITE = "UPDATE chapter SET rewrite_run = $2 WHERE book_id = $1"
@@ -386,7 +386,7 @@ async def mark_for_rewrite(db: DB, book_id: int, run_id: UUID) -> None:
     await db.execute(MARK_FOR_REWRITE, book_id, run_id)
 
 
-SETTLE = """
+END_WRITING = """
     UPDATE chapter
        SET status = CASE WHEN content <> '' THEN 'completed'
                          WHEN chapter_number = $2 THEN 'error'
@@ -395,6 +395,6 @@ SETTLE = """
 """
 
 
-async def settle(db: DB, book_id: int, failed: int | None = None) -> None:
+async def end_writing(db: DB, book_id: int, failed: int | None = None) -> None:
     """Mark the book's chapters as not being written. `failed`: the number of the chapter that could not be written."""
-    await db.execute(SETTLE, book_id, failed)
+    await db.execute(END_WRITING, book_id, failed)

@@ -189,7 +189,7 @@ async def commit(connection: asyncpg.Connection, chapter: FinishedChapter) -> Ch
     kept = await _keep(connection, run, chapter)
     if chapter.step:
         await steps.insert(connection, chapter.step)
-        await model_calls.charge(connection, chapter.step.asked)
+        await model_calls.charge(connection, chapter.step.entry)
     counts = await _count(connection, run)
     row = await connection.fetchrow(
         ADVANCE, run.id, counts.total, counts.done, counts.next, chapter.word_count, chapter.writer

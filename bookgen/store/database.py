@@ -12,7 +12,13 @@ import orjson
 from bookgen.errors import Unavailable
 from bookgen.store import pooler
 from bookgen.store.connecting import connect
-from bookgen.store.outages import UNREACHABLE, PoolExhausted, is_passing, passing_as_unavailable, raise_as_unavailable
+from bookgen.store.outages import (
+    UNREACHABLE,
+    PoolExhausted,
+    is_transient,
+    raise_as_unavailable,
+    transient_as_unavailable,
+)
 
 DB: TypeAlias = asyncpg.Pool | asyncpg.Connection
 
@@ -101,7 +107,7 @@ class Loan:
     async def __aexit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         await self._pool.release(self._connection)
         # When a connection is lost, asyncpg detaches it and raises InterfaceError to its holder.
-        if isinstance(error, asyncpg.InterfaceError) and is_passing(error):
+        if isinstance(error, asyncpg.InterfaceError) and is_transient(error):
             raise Unavailable(UNREACHABLE) from error
 
 
@@ -138,7 +144,7 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
 
     async def lend(self, patience: float) -> Any:
         """Wait for the caller's turn and return a connection."""
-        with passing_as_unavailable():
+        with transient_as_unavailable():
             await self._take_turn(patience)
             try:
                 # One is free, or is made within CONNECT_SECONDS.
@@ -229,7 +235,7 @@ async def open_pool(
         statement_cache_size=STATEMENTS if statement_cache else 0,
         server_settings=NAMED if pooled else SESSION,
     )
-    with passing_as_unavailable():
+    with transient_as_unavailable():
         await pool
     return pool
 
@@ -237,7 +243,7 @@ async def open_pool(
 async def connect_unbounded(dsn: str) -> Connection:
     """A connection outside the pools, for work that exceeds their time limits. `dsn` must bypass any pooler."""
     unbounded = dict.fromkeys(BOUNDS.keys() - {"plan_cache_mode"}, "0")
-    with passing_as_unavailable():
+    with transient_as_unavailable():
         connection: Connection = await connect(
             dsn,
             connection_class=Connection,
@@ -277,7 +283,7 @@ class Database:
         direct_dsn = direct_dsn or dsn
         pooled = direct_dsn != dsn
         if pooled:
-            with passing_as_unavailable():
+            with transient_as_unavailable():
                 await pooler.remember(dsn, BOUNDS)
                 if statement_cache:
                     await pooler.require_prepared_statements(dsn)

@@ -14,7 +14,7 @@ import asyncpg
 from bookgen.models import Rewrite
 from bookgen.store.database import DB
 
-TAKE = """
+START = """
     INSERT INTO book_job (book_id, owner, kind, edits, unpaid_words) VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (book_id) DO UPDATE
        SET owner = EXCLUDED.owner, kind = EXCLUDED.kind, edits = EXCLUDED.edits, unpaid_words = EXCLUDED.unpaid_words,
@@ -22,15 +22,13 @@ TAKE = """
 """
 
 
-async def take(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str, takes: Rewrite | None) -> None:
+async def start(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str, cost: Rewrite | None) -> None:
     """Record that the book's job has started. The caller has checked that no living process has a job on this book.
 
-    `kind`: "outline" or "chapter". `takes`: the AI edits that the rewrite of a chapter or passage will cost, which are
+    `kind`: "outline" or "chapter". `cost`: the AI edits that the rewrite of a chapter or passage costs, which are
     reserved while the job runs. None for an outline.
     """
-    await connection.execute(
-        TAKE, book_id, owner, kind, takes.edits if takes else 0, takes.unpaid_words if takes else 0
-    )
+    await connection.execute(START, book_id, owner, kind, cost.edits if cost else 0, cost.unpaid_words if cost else 0)
 
 
 IN_FLIGHT = """
@@ -55,12 +53,12 @@ async def edits_in_flight(db: DB, account_id: int, free_outlines: int) -> Rewrit
     return Rewrite(int(row["edits"]), int(row["unpaid_words"]))
 
 
-TAKEN = "SELECT edits, unpaid_words FROM book_job WHERE book_id = $1"
+RESERVED_EDITS = "SELECT edits, unpaid_words FROM book_job WHERE book_id = $1"
 
 
-async def taken(db: DB, book_id: int) -> Rewrite:
+async def reserved_edits(db: DB, book_id: int) -> Rewrite:
     """The AI edits that the book's job has reserved. Both numbers are 0 without a job, and for an outline."""
-    row = await db.fetchrow(TAKEN, book_id)
+    row = await db.fetchrow(RESERVED_EDITS, book_id)
     return Rewrite(row["edits"], row["unpaid_words"]) if row else Rewrite(0, 0)
 
 
@@ -115,9 +113,9 @@ async def forget_lost(db: DB, owner: UUID, in_flight: Sequence[int]) -> None:
     await db.execute(FORGET_LOST, owner, in_flight)
 
 
-CALL_OFF = "DELETE FROM book_job WHERE book_id = $1"
+CANCEL = "DELETE FROM book_job WHERE book_id = $1"
 
 
-async def call_off(connection: asyncpg.Connection, book_id: int) -> None:
+async def cancel(connection: asyncpg.Connection, book_id: int) -> None:
     """Cancel the book's job by deleting its row. If a process is still working on it, the result will be ignored."""
-    await connection.execute(CALL_OFF, book_id)
+    await connection.execute(CANCEL, book_id)

@@ -19,7 +19,7 @@ async def create(
     await db.execute(CREATE, account_id, purpose, email, token_hash, lifetime)
 
 
-_IS_GOOD = """
+_IS_VALID = """
            link.account_id = $1
        AND link.purpose = $2
        AND link.token_hash = $3
@@ -37,7 +37,7 @@ CONSUME = f"""
     UPDATE link
        SET used_at = now()
       FROM account
-     WHERE {_IS_GOOD}
+     WHERE {_IS_VALID}
     RETURNING link.email
 """
 
@@ -53,13 +53,13 @@ async def consume(db: DB, account_id: int, purpose: LinkPurpose, token_hash: byt
     return email
 
 
-IS_GOOD = f"SELECT EXISTS (SELECT FROM link, account WHERE {_IS_GOOD})"
+IS_VALID = f"SELECT EXISTS (SELECT FROM link, account WHERE {_IS_VALID})"
 
 
-async def is_good(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> bool:
+async def is_valid(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> bool:
     """Whether `consume` would accept the link now."""
-    good: bool = await db.fetchval(IS_GOOD, account_id, purpose, token_hash)
-    return good
+    valid: bool = await db.fetchval(IS_VALID, account_id, purpose, token_hash)
+    return valid
 
 
 VOID = "UPDATE link SET used_at = now() WHERE account_id = $1 AND purpose = $2 AND used_at IS NULL"

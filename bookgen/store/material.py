@@ -187,7 +187,7 @@ async def write_plan(
 LOCK_BOOK = "SELECT 1 FROM book WHERE id = $1 FOR NO KEY UPDATE"
 
 
-async def keep_plan(
+async def store_plan(
     pool: asyncpg.Pool, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
 ) -> None:
     """Like `write_plan`, in a transaction of its own. Idempotent."""

@@ -87,7 +87,7 @@ async def migrate(dsn: str, folder: Path) -> list[str]:
     try:
         await connection.execute(UNBOUNDED)
         await lock(connection)
-        await require_a_home(connection)
+        await require_usable_database(connection)
         await connection.execute(CREATE_LEDGER)
         missing = _missing(migrations, await applied(connection))
         for migration in missing:
@@ -111,8 +111,8 @@ async def pending(dsn: str, folder: Path) -> list[str]:
     migrations = read_migrations(folder)
     connection = await connect(dsn, timeout=10)
     try:
-        begun = await require_a_home(connection)
-        return [migration.name for migration in _missing(migrations, await applied(connection) if begun else {})]
+        has_ledger = await require_usable_database(connection)
+        return [migration.name for migration in _missing(migrations, await applied(connection) if has_ledger else {})]
     finally:
         await connection.close()
 
@@ -129,33 +129,33 @@ async def require_migrated(dsn: str, folder: Path) -> None:
         )
 
 
-HOME = """
-    SELECT to_regclass('schema_migration') IS NOT NULL AS begun,
-           coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS ours,
+PROPERTIES = """
+    SELECT to_regclass('schema_migration') IS NOT NULL AS has_ledger,
+           coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create,
            current_setting('server_encoding') AS encoding,
            quote_ident(current_user) AS role,
            quote_ident(current_database()) AS database
 """
 
 
-async def require_a_home(connection: asyncpg.Connection) -> bool:
+async def require_usable_database(connection: asyncpg.Connection) -> bool:
     """Check that the database can have our tables. Returns whether it has them already.
 
     Raises StartupError if the role cannot create tables, or if the database's encoding is not UTF8.
     """
-    home = await connection.fetchrow(HOME)
-    role, database = home["role"], home["database"]
-    if not home["ours"]:
+    found = await connection.fetchrow(PROPERTIES)
+    role, database = found["role"], found["database"]
+    if not found["may_create"]:
         raise StartupError(
             f"BOOKGEN_DATABASE_URL: the role {role} may not create tables in the database {database}. "
             f"As a superuser, run: ALTER DATABASE {database} OWNER TO {role}"
         )
-    if not home["begun"] and home["encoding"] != "UTF8":
+    if not found["has_ledger"] and found["encoding"] != "UTF8":
         raise StartupError(
-            f"BOOKGEN_DATABASE_URL: the encoding of the database {database} is {home['encoding']}; it must be UTF8. "
+            f"BOOKGEN_DATABASE_URL: the encoding of the database {database} is {found['encoding']}; it must be UTF8. "
             f"Create it again: CREATE DATABASE {database} OWNER {role} ENCODING 'UTF8' TEMPLATE template0"
         )
-    return bool(home["begun"])
+    return bool(found["has_ledger"])
 
 
 APPLIED = "SELECT version, sha256 FROM schema_migration"

@@ -22,10 +22,10 @@ class PaidCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What model calls were made for: the stage of the work, the account, the book, the run and the chapter.
+class LedgerEntry:
+    """Paid calls for the ledger, and what they were made for: a stage of the work on an account's book.
 
-    `calls`: one or more, since a call may have been retried.
+    `calls`: usually one; several if a call was retried.
     """
 
     account_id: int | None
@@ -46,11 +46,11 @@ class Step:
 
     key: str
     reply: dict[str, Any]
-    asked: Asked
+    entry: LedgerEntry
     words: int = 0
 
 
-# The columns of `Asked`, then those of `values_of` for each call. A call that is already in the ledger is skipped.
+# The columns of `LedgerEntry`, then those of `values_of` for each call. A call already in the ledger is skipped.
 LEDGER = """model_call (
         account_id, book_id, run_id, stage, chapter_number, call_id, model, input_tokens, output_tokens,
         cache_write_tokens, cache_read_tokens, images, cost_micros)"""
@@ -68,11 +68,11 @@ CHARGE = f"""
 """
 
 
-async def charge(db: DB, asked: Asked) -> None:
+async def charge(db: DB, entry: LedgerEntry) -> None:
     """Record the calls in the ledger. Idempotent."""
     await db.execute(
-        CHARGE, asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number,
-        *values_of(asked.calls),
+        CHARGE, entry.account_id, entry.book_id, entry.run_id, entry.stage, entry.chapter_number,
+        *values_of(entry.calls),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import asyncpg
 import structlog
 
 from bookgen.store.connecting import connect
-from bookgen.store.outages import is_passing
+from bookgen.store.outages import is_transient
 
 log = structlog.get_logger()
 
@@ -36,17 +36,17 @@ async def notify(connection: asyncpg.Connection, book_id: int) -> None:
     await connection.execute(NOTIFY, CHANNEL, str(book_id))
 
 
-async def tell_of_waiting(connection: asyncpg.Connection) -> None:
+async def notify_waiting(connection: asyncpg.Connection) -> None:
     """Notify all processes, once this transaction commits, that a run waits for one of them to take it."""
     await connection.execute(NOTIFY, CHANNEL, str(WAITING))
 
 
-async def tell_of_joining(pool: asyncpg.Pool) -> None:
+async def notify_joined(pool: asyncpg.Pool) -> None:
     """Notify all processes that this one has joined. They drop their cached statuses, since it may change any book."""
     await pool.execute(NOTIFY, CHANNEL, str(JOINED))
 
 
-async def tell_of_busy(pool: asyncpg.Pool, model: str, seconds: float) -> None:
+async def notify_busy(pool: asyncpg.Pool, model: str, seconds: float) -> None:
     """Notify all processes that the model's provider wants no calls for this many seconds."""
     await pool.execute(NOTIFY, BUSY, f"{seconds:.3f} {model}")
 
@@ -84,7 +84,7 @@ async def listen(
             finally:
                 connection.terminate()
         except Exception as error:  # no error may end the loop: this process would miss all notifications of the others
-            if is_passing(error):
+            if is_transient(error):
                 log.debug("notifications_unreachable", reason=str(error))
             else:
                 log.exception(

@@ -37,7 +37,7 @@ def sqlstate(error: BaseException | None) -> str:
     return (error.sqlstate or "") if isinstance(error, asyncpg.PostgresError) else ""
 
 
-def is_passing(error: BaseException) -> bool:
+def is_transient(error: BaseException) -> bool:
     """Whether this error of a database call is transient, so that a retry may succeed."""
     if isinstance(error, asyncpg.InvalidCachedStatementError):
         return True  # a migration changed the statement's result type; the next transaction prepares it again
@@ -55,7 +55,7 @@ def is_outage(error: BaseException) -> bool:
 
 
 @contextlib.contextmanager
-def passing_as_unavailable() -> Iterator[None]:
+def transient_as_unavailable() -> Iterator[None]:
     """A context that turns transient database errors into Unavailable."""
     try:
         yield
@@ -66,7 +66,7 @@ def passing_as_unavailable() -> Iterator[None]:
 
 def raise_as_unavailable(error: Exception) -> None:
     """Raise Unavailable from `error` if it is transient. Does nothing if it is Unavailable already."""
-    if not isinstance(error, Unavailable) and is_passing(error):
+    if not isinstance(error, Unavailable) and is_transient(error):
         raise Unavailable(UNREACHABLE) from error
 
 
@@ -92,7 +92,7 @@ async def through_outages(
     while True:
         cancellations = _cancellations()
         try:
-            with passing_as_unavailable():
+            with transient_as_unavailable():
                 return await operation()
         except Unavailable as error:
             # While the network is down, a connection that cannot be released raises this in place of the cancellation.

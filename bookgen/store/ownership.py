@@ -137,7 +137,7 @@ async def hand_over(db: DB, run: Run) -> None:
 
 
 # If the last call of a paused or queued run died with its process, the run must not keep holding its account's slot.
-FORGET_CALLS = _with_chapters("""
+CLEAR_DEAD_CALLS = _with_chapters("""
     UPDATE run SET call_started_at = NULL, epoch = epoch + 1, owner = NULL, updated_at = now()
      WHERE id = ANY(ARRAY(
            SELECT r.id FROM run r
@@ -147,17 +147,17 @@ FORGET_CALLS = _with_chapters("""
 """)
 
 
-async def forget_calls(db: DB, owner: UUID) -> None:
+async def clear_dead_calls(db: DB, owner: UUID) -> None:
     """End the model calls of paused and queued runs whose processes have died. No process takes these runs over.
 
     Otherwise such a run would keep the other runs of its account waiting. Runs that another transaction has locked are
     left for the next time. `owner`: the calling process, whose own runs are not touched.
     """
-    await db.execute(FORGET_CALLS, owner)
+    await db.execute(CLEAR_DEAD_CALLS, owner)
 
 
 # Without an owner, the run is claimed without counting a crash once a process with its model joins.
-SET_ASIDE = f"""
+DISOWN_UNWRITABLE = f"""
     UPDATE run SET call_started_at = NULL, epoch = epoch + 1, owner = NULL, updated_at = now()
      WHERE id = ANY(ARRAY(
            SELECT r.id FROM run r
@@ -168,12 +168,12 @@ SET_ASIDE = f"""
 """
 
 
-async def set_aside(db: DB) -> None:
+async def disown_unwritable(db: DB) -> None:
     """Leave the running runs of dead processes without an owner if no living process has a model that may write them.
 
     They are claimed once a process with the right model joins, without counting a crash.
     """
-    await db.execute(SET_ASIDE)
+    await db.execute(DISOWN_UNWRITABLE)
 
 
 WAITING = f"""

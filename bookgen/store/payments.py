@@ -93,15 +93,15 @@ async def settle_checkout(
     await connection.execute(SETTLE_CHECKOUT, checkout_id, status, account_id, session_id, payment_intent)
 
 
-WAIT = "UPDATE checkout SET buyer_email = $2, refunded_credits = $3 WHERE id = $1"
+STORE_WAITING_PURCHASE = "UPDATE checkout SET buyer_email = $2, refunded_credits = $3 WHERE id = $1"
 
 
-async def wait(connection: DB, checkout_id: int, buyer_email: str, refunded_credits: int) -> None:
+async def store_waiting_purchase(connection: DB, checkout_id: int, buyer_email: str, refunded_credits: int) -> None:
     """Store the buyer's address with a guest's paid checkout, which waits until an account has verified that address.
 
     `refunded_credits`: how many of the credits have been refunded by now.
     """
-    await connection.execute(WAIT, checkout_id, buyer_email, refunded_credits)
+    await connection.execute(STORE_WAITING_PURCHASE, checkout_id, buyer_email, refunded_credits)
 
 
 WAITING_FOR = """

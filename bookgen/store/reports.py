@@ -227,7 +227,7 @@ async def lock_owned(connection: Connection, report: ClaimedReport, owner: UUID)
 
     Returns how many of its chapters are finished; None if `owner` no longer has the report.
     """
-    await books.keep(connection, report.book_id)
+    await books.lock_against_deletion(connection, report.book_id)
     done: int | None = await connection.fetchval(LOCK_OWNED, report.id, owner, report.epoch)
     return done
 
@@ -259,7 +259,7 @@ async def finish(
 
     The book is kept from being deleted until the transaction ends. `failure`: why the report failed, if it did.
     """
-    await books.keep(connection, report.book_id)
+    await books.lock_against_deletion(connection, report.book_id)
     return bool(await connection.fetchval(FINISH, report.id, owner, report.epoch, status, failure))
 
 

@@ -21,22 +21,22 @@ The transitions of a run's state:
 `save` writes what `actors.decide` has decided, under the locks of `book_state.lock`, and only along `TRANSITIONS`. The
 other statements do not change the state. Each may write a run while it is
 
-    statement     in the state                    fenced by                       it writes
-    begin         running                         epoch                           the call number, the announced chapter
-    begin_phase   running                         epoch and phase                 the call number, no chapter
-    commit        queued, running, paused         epoch and call number           progress, the chapter announced next
-    claim         running                         the owner's lease has run out   epoch, owner, crash count
-    forget_calls  queued, paused                  the owner's lease has run out   epoch, owner, no call in flight
-    set_aside     running                         the owner's lease has run out   epoch, no owner, no call in flight
-    hand_over     running                         epoch, owner                    epoch, no owner, no call in flight
-    release       queued, running, paused         owner                           no owner, no call in flight
-    PROGRESS      queued, running, paused, error  the reply is new                crash count, words of the draft
-    forget_draft  any                             the locks of `book_state.lock`  no words of a draft
-    lose          stopped                         the call is new                 the words of a call that was cut off
-    LOST_REPLY    stopped                         the call is new                 the words of a reply that came late
-    lose_failed   any                             the locks of `book_state.lock`  the words of calls that failed
-    recount       paused                          the locks of `book_state.lock`  the number of chapters
-    count_words   any                             the locks of `book_state.lock`  the words that its usage counts
+    statement            in the state                    fenced by                   it writes
+    begin                running                         epoch                       call number, announced chapter
+    begin_phase          running                         epoch and phase             call number, no chapter
+    commit               queued, running, paused         epoch and call number       progress, chapter announced next
+    claim                running                         the owner's lease expired   epoch, owner, crash count
+    clear_dead_calls     queued, paused                  the owner's lease expired   epoch, owner, no call in flight
+    disown_unwritable    running                         the owner's lease expired   epoch, no owner, no call in flight
+    hand_over            running                         epoch, owner                epoch, no owner, no call in flight
+    release              queued, running, paused         owner                       no owner, no call in flight
+    PROGRESS             queued, running, paused, error  the reply is new            crash count, words of the draft
+    forget_draft         any                             locks of `book_state.lock`  no words of a draft
+    lose                 stopped                         the call is new             words of a call that was cut off
+    LOST_REPLY           stopped                         the call is new             words of a reply that came late
+    lose_failed          any                             locks of `book_state.lock`  words of calls that failed
+    recount              paused                          locks of `book_state.lock`  the number of chapters
+    count_words          any                             locks of `book_state.lock`  words that its usage counts
 
 Two more are not in the table: `inherit` hands an unfinished chapter from an ended run to a new one, and `release_all`
 leaves every active run of a restored copy without an owner.

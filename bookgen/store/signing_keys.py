@@ -15,12 +15,12 @@ from bookgen.store.rows import mapper
 class SealedKey:
     """An encrypted key. `signs`: new tokens may be signed with it, because every process has loaded it by now.
 
-    `alone`: no valid token was signed with an earlier key, so that all earlier keys can be ignored.
+    `supersedes_earlier`: no valid token was signed with an earlier key, so that all earlier keys can be ignored.
     """
 
     sealed: bytes
     signs: bool
-    alone: bool
+    supersedes_earlier: bool
 
 
 CLAIM = "INSERT INTO server_secret (fingerprint) VALUES ($1) ON CONFLICT DO NOTHING"
@@ -56,7 +56,7 @@ async def replace(connection: Connection, fingerprint: str) -> None:
 
 
 LIST = """
-    SELECT sealed, created_at <= now() - $1::interval AS signs, created_at <= now() - $2::interval AS alone
+    SELECT sealed, created_at <= now() - $1::interval AS signs, created_at <= now() - $2::interval AS supersedes_earlier
       FROM signing_key ORDER BY id DESC
 """
 

@@ -50,10 +50,10 @@ async def save(db: DB, step: Step, draft_words: int | None = None) -> int | None
     with this reply; None if the reply is not a part of a chapter. Only the price is stored if the book was deleted, or
     if the run was stopped or completed. Idempotent.
     """
-    asked = step.asked
+    entry = step.entry
     epoch: int | None = await db.fetchval(
-        SAVE, asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number, step.key, step.reply,
-        *values_of(asked.calls), draft_words, step.words,
+        SAVE, entry.account_id, entry.book_id, entry.run_id, entry.stage, entry.chapter_number, step.key, step.reply,
+        *values_of(entry.calls), draft_words, step.words,
     )  # fmt: skip
     return epoch
 
@@ -66,9 +66,9 @@ INSERT = """
 
 async def insert(connection: asyncpg.Connection, step: Step) -> None:
     """Store a step without the price of its calls (see `model_calls.charge`). The caller has locked the run."""
-    asked = step.asked
+    entry = step.entry
     await connection.execute(
-        INSERT, asked.book_id, step.key, asked.run_id, asked.stage, asked.chapter_number, step.reply
+        INSERT, entry.book_id, step.key, entry.run_id, entry.stage, entry.chapter_number, step.reply
     )
 
 

@@ -65,24 +65,24 @@ def found(row: Mapping[str, Any] | None) -> FoundFile | None:
     return FoundFile(row["body"], None if row["id"] is None else file_of(row))
 
 
-ANNOUNCE = "INSERT INTO stored_file (place, name, size, sha256) VALUES ($1, $2, $3, $4) RETURNING id"
+INSERT_NEW = "INSERT INTO stored_file (place, name, size, sha256) VALUES ($1, $2, $3, $4) RETURNING id"
 
 
-async def announce(db: DB, place: str, name: str, size: int, sha256: bytes) -> StoredFile:
+async def insert_new(db: DB, place: str, name: str, size: int, sha256: bytes) -> StoredFile:
     """Insert the row of a file that is about to be written. No picture or export refers to it yet."""
-    return StoredFile(await db.fetchval(ANNOUNCE, place, name, size, sha256), place, name, size, sha256)
+    return StoredFile(await db.fetchval(INSERT_NEW, place, name, size, sha256), place, name, size, sha256)
 
 
 DISCARD = "UPDATE stored_file SET state = 'unused' WHERE id = ANY ($1) AND state = 'new'"
 
 
 async def discard(db: DB, file_ids: Sequence[int]) -> None:
-    """Mark files for removal that were announced but never used. Other files in the list stay as they are."""
+    """Mark files for removal that were never used. Other files in the list stay as they are."""
     await db.execute(DISCARD, file_ids)
 
 
 # Longer than the longest outage for which a picture waits in memory until its row can be committed.
-GIVE_UP = """
+MARK_ABANDONED = """
     UPDATE stored_file SET state = 'unused'
      WHERE id = ANY(ARRAY(SELECT id FROM stored_file
                            WHERE state = 'new' AND created_at < now() - interval '7 days'
@@ -90,12 +90,12 @@ GIVE_UP = """
 """
 
 
-async def give_up_old(db: DB) -> None:
-    """Mark files for removal that were announced a week ago or earlier and never used.
+async def mark_abandoned(db: DB) -> None:
+    """Mark files for removal whose rows were inserted a week ago or earlier and never used.
 
     The process that wrote such a file died before it could commit the picture or export.
     """
-    await db.execute(GIVE_UP, BATCH)
+    await db.execute(MARK_ABANDONED, BATCH)
 
 
 # Held by a backup from before its snapshot until it has read the last file.

@@ -51,6 +51,6 @@ class Ledger:
             for each in spent
         )
         if calls:
-            asked = model_calls.Asked(None, None, None, STAGE, None, calls)
-            write = self._begin(through_outages(lambda: model_calls.charge(self._db, asked)))
+            entry = model_calls.LedgerEntry(None, None, None, STAGE, None, calls)
+            write = self._begin(through_outages(lambda: model_calls.charge(self._db, entry)))
             await asyncio.wait({write}, timeout=MAX_SECONDS)

@@ -384,7 +384,7 @@ class RealLife:
         for run in await ownership.claim(pool, self._resources.boot_id, 1000):
             if run.account_id == self._account and run.crash_count >= MAX_CRASHES:
                 await self._transactions.steer(self._account, run.book_id, Advance(), uuid4())
-        await ownership.forget_calls(pool, self._resources.boot_id)
+        await ownership.clear_dead_calls(pool, self._resources.boot_id)
         await self._transactions.promote(self._account)
 
     async def view(self, book: int) -> View:

@@ -14,7 +14,7 @@ from bookgen.actors.messages import Generate, Resume
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Unavailable
 from bookgen.store import ownership, processes, steps
-from bookgen.store.model_calls import Asked, Step
+from bookgen.store.model_calls import LedgerEntry, Step
 
 from .conftest import BeginRun, Model, Shelf, Start, crash
 
@@ -127,7 +127,7 @@ async def test_a_new_reply_resets_the_crash_count_and_a_repeated_one_does_not(
     account, book = await begun()
     await shelf.pool.execute("UPDATE run SET crash_count = 2")
     run_id = await shelf.value("SELECT id FROM run")
-    step = Step("key", {"text": ""}, Asked(account, book, run_id, "chapter", 1, ()))
+    step = Step("key", {"text": ""}, LedgerEntry(account, book, run_id, "chapter", 1, ()))
 
     await steps.save(shelf.pool, step)
     assert await shelf.value("SELECT crash_count FROM run") == 0

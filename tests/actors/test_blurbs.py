@@ -235,7 +235,7 @@ async def test_an_unreachable_model_is_retried_later_for_a_limited_time(
         if tries < MAX_TRIES:
             await shelf.until("SELECT due_at > now() + interval '50 seconds' FROM blurb_draft WHERE owner IS NULL")
             await shelf.pool.execute(DUE)
-            supervisor.resources.blurb_asked.set()
+            supervisor.resources.blurb_queued.set()
 
     await shelf.until(NOTHING_LEFT)
     assert model.asked[author.book, BLURB] == MAX_TRIES
@@ -253,7 +253,7 @@ async def test_an_unusable_reply_is_dropped_and_requested_once_more(
         if tries < MAX_UNUSABLE_TRIES:
             await shelf.until("SELECT EXISTS (SELECT FROM blurb_draft WHERE owner IS NULL)")
             await shelf.pool.execute(DUE)
-            supervisor.resources.blurb_asked.set()
+            supervisor.resources.blurb_queued.set()
 
     await shelf.until(NOTHING_LEFT)
     assert model.asked[author.book, BLURB] == MAX_UNUSABLE_TRIES

@@ -38,7 +38,9 @@ async def reserved(of: CostBudget) -> UUID:
 
 async def entered(of: CostBudget, call_id: UUID, cost: int) -> None:
     calls = (model_calls.PaidCall(MODEL, ANY, cost, call_id),)
-    await model_calls.charge(of.db, model_calls.Asked(of.purpose.account_id, None, None, of.purpose.stage, None, calls))
+    await model_calls.charge(
+        of.db, model_calls.LedgerEntry(of.purpose.account_id, None, None, of.purpose.stage, None, calls)
+    )
 
 
 async def refused(*calls: Awaitable[UUID]) -> int:

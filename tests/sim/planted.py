@@ -31,7 +31,18 @@ from bookgen.actors.health import Health
 from bookgen.actors.resources import LeaseState
 from bookgen.errors import Unavailable
 from bookgen.models import RunStatus
-from bookgen.store import books, chapters, checkpoints, holds, material, model_calls, outages, ownership, runs
+from bookgen.store import (
+    books,
+    chapters,
+    checkpoints,
+    holds,
+    material,
+    model_calls,
+    outages,
+    ownership,
+    revisions,
+    runs,
+)
 from bookgen.store import jobs as stored_jobs
 from bookgen.store import steps as stored_steps
 
@@ -90,15 +101,15 @@ def without(effect: decide.Effect) -> Callable[[], list[Any]]:
 
 def taken_for_a_bug(state: str) -> Callable[[], list[Any]]:
     """A server error that crashes the actor, as if the statement were wrong."""
-    real = outages.is_passing
-    return instead(outages, "is_passing", lambda error: outages.sqlstate(error) != state and real(error))
+    real = outages.is_transient
+    return instead(outages, "is_transient", lambda error: outages.sqlstate(error) != state and real(error))
 
 
 def stale_plans_are_bugs(error: BaseException) -> bool:
-    return not isinstance(error, asyncpg.InvalidCachedStatementError) and outages_is_passing(error)
+    return not isinstance(error, asyncpg.InvalidCachedStatementError) and outages_is_transient(error)
 
 
-outages_is_passing = outages.is_passing
+outages_is_transient = outages.is_transient
 
 
 async def steer_anew_each_time(self: book.BookActor, command: Any) -> Any:
@@ -238,7 +249,7 @@ PLANTED = [
     ),
     PlantedBug("a claim takes everything", instead(ownership, "balance", room_for_all)),
     PlantedBug("nothing is claimed", instead(ownership, "claim", lambda *_: _none())),
-    PlantedBug("the calls of the dead are believed in", instead(ownership, "forget_calls", nothing)),
+    PlantedBug("the calls of the dead are believed in", instead(ownership, "clear_dead_calls", nothing)),
     PlantedBug(
         "a run is promoted beside another",
         sql(runs, "PROMOTE", "AND NOT EXISTS", "AND $3::float8 > 0 OR false AND NOT EXISTS"),
@@ -256,11 +267,11 @@ PLANTED = [
     PlantedBug("a run is not paid for", without(decide.Effect.CONSUME)),
     PlantedBug("a hold outlives what it paid for", instead(holds, "remove", nothing)),
     PlantedBug("a consumption is counted each time", instead(holds, "consume", always)),
-    PlantedBug("chapters are being written for ever", without(decide.Effect.SETTLE)),
+    PlantedBug("chapters are being written for ever", without(decide.Effect.END_WRITING)),
     PlantedBug("stored replies are kept for ever", without(decide.Effect.CLOSE_STEPS)),
     PlantedBug("a run's words are counted again", sql(runs, "COUNT_WORDS", "- before.words_counted", "")),
     PlantedBug("the book's status is not set", instead(books, "set_status", nothing)),
-    PlantedBug("chapters are not settled", instead(chapters, "settle", nothing)),
+    PlantedBug("chapters are not settled", instead(chapters, "end_writing", nothing)),
     PlantedBug(
         "a run is taken over under its epoch",
         instead(transaction, "taken_by", lambda run, owner: decide.replace(run, owner=owner, call_started_at=None)),
@@ -272,7 +283,7 @@ PLANTED = [
     PlantedBug("a statement's time that is over is a bug", taken_for_a_bug(STALLED)),
     PlantedBug("a full disk is a bug", taken_for_a_bug(FULL)),
     PlantedBug("a deadlock is a bug", taken_for_a_bug("40P01")),
-    PlantedBug("a stale plan is a bug", instead(outages, "is_passing", stale_plans_are_bugs)),
+    PlantedBug("a stale plan is a bug", instead(outages, "is_transient", stale_plans_are_bugs)),
     PlantedBug("an outage is not waited out", instead(Health, "through_outages", give_up_at_once)),
     PlantedBug(
         "an outage makes an actor forget", instead(book.BookActor, "_despite_outages", forget_what_an_outage_interrupts)
@@ -318,7 +329,7 @@ PLANTED = [
     ),
     PlantedBug("a paused run keeps its place in the queue", without(decide.Effect.TO_TAIL)),
     PlantedBug("a completed book is not written again", without(decide.Effect.REWRITE)),
-    PlantedBug("a text that is overwritten is not kept", instead(checkpoints, "_keep_revision", nothing)),
+    PlantedBug("a text that is overwritten is not kept", instead(revisions, "add", nothing)),
     PlantedBug(
         "an edit does not move the version",
         sql(chapters, "SAVE", "c.content_version + f.rewritten::int", "c.content_version"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from bookgen import store
 from tests.sim.loop import Owner, SimulatedLoop, Standstill
 from tests.sim.nemesis import AIMS, KINDS, plan
+from tests.sim.planted import PLANTED, PlantedBug
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -63,3 +65,10 @@ def test_a_frozen_process_continues_later_and_a_killed_one_never() -> None:
     loop.close()
 
     assert said == [("frozen", 5.0)]
+
+
+@pytest.mark.parametrize("bug", PLANTED, ids=lambda bug: bug.name)
+def test_a_planted_bug_still_fits_the_code(bug: PlantedBug) -> None:
+    with contextlib.ExitStack() as planted:
+        for patch in bug.patches():
+            planted.enter_context(patch)

@@ -13,7 +13,7 @@ import pytest
 from bookgen.models import Digest, Usage
 from bookgen.store import ownership, runs
 from bookgen.store.checkpoints import ChapterStart, Checkpoint, FinishedChapter, begin, commit
-from bookgen.store.model_calls import Asked, PaidCall, Step
+from bookgen.store.model_calls import LedgerEntry, PaidCall, Step
 
 OWNER, OTHER = uuid4(), uuid4()
 
@@ -68,7 +68,7 @@ async def stopped(pool: asyncpg.Pool, run_id: UUID) -> None:
 
 async def paused_and_its_call_forgotten(pool: asyncpg.Pool, run_id: UUID) -> None:
     await pool.execute("UPDATE run SET status = 'paused' WHERE id = $1", run_id)
-    await ownership.forget_calls(pool, OTHER)
+    await ownership.clear_dead_calls(pool, OTHER)
 
 
 async def given_the_turn_after_too_long_a_call(pool: asyncpg.Pool, run_id: UUID) -> None:
@@ -155,7 +155,9 @@ async def test_a_chapter_and_its_ledger_row_are_committed_together_or_not_at_all
 ) -> None:
     account, book = await pool.fetchrow("SELECT account_id, id FROM book")
     call = PaidCall("openai:x", Usage(calls=1, output_tokens=9), 7)
-    paid = replace(row, step=Step("key", {"text": "Text."}, Asked(account, book, row.run_id, "chapter", 1, (call,))))
+    paid = replace(
+        row, step=Step("key", {"text": "Text."}, LedgerEntry(account, book, row.run_id, "chapter", 1, (call,)))
+    )
     await pool.execute("ALTER TABLE model_call ADD CONSTRAINT refuse CHECK (cost_micros <> 7)")
 
     with pytest.raises(asyncpg.CheckViolationError):

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from bookgen.errors import Unavailable
-from bookgen.store.outages import is_passing, through_outages
+from bookgen.store.outages import is_transient, through_outages
 
 
 async def test_an_operation_is_retried_while_the_database_is_down() -> None:
@@ -43,12 +43,12 @@ PASSING = ["08006", "25006", "40001", "40P01", "53100", "53200", "53300", "53400
 
 @pytest.mark.parametrize("state", OURS)
 def test_a_permanent_error_is_not_retried(state: str) -> None:
-    assert not is_passing(asyncpg.PostgresError.new({"C": state, "M": "It failed."}))
+    assert not is_transient(asyncpg.PostgresError.new({"C": state, "M": "It failed."}))
 
 
 @pytest.mark.parametrize("state", PASSING)
 def test_every_other_error_is_temporary(state: str) -> None:
-    assert is_passing(asyncpg.PostgresError.new({"C": state, "M": "It failed."}))
+    assert is_transient(asyncpg.PostgresError.new({"C": state, "M": "It failed."}))
 
 
 async def test_a_cancellation_replaced_by_an_error_still_ends_the_wait() -> None:

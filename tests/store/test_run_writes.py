@@ -34,7 +34,7 @@ from bookgen.models import BookKind, Run, RunMode, RunStatus, Usage
 from bookgen.store import checkpoints, ownership, runs
 from bookgen.store.book_state import BookState
 from bookgen.store.checkpoints import FinishedChapter
-from bookgen.store.model_calls import Asked, PaidCall, Step
+from bookgen.store.model_calls import LedgerEntry, PaidCall, Step
 from bookgen.store.runs import TRANSITIONS
 from bookgen.store.steps import insert as insert_step
 from bookgen.store.steps import save as save_step
@@ -180,12 +180,12 @@ async def claim(pool: asyncpg.Pool, _run: Run) -> None:
     await ownership.claim(pool, OTHER, 10)
 
 
-async def forget_calls(pool: asyncpg.Pool, _run: Run) -> None:
-    await ownership.forget_calls(pool, OTHER)
+async def clear_dead_calls(pool: asyncpg.Pool, _run: Run) -> None:
+    await ownership.clear_dead_calls(pool, OTHER)
 
 
-async def set_aside(pool: asyncpg.Pool, _run: Run) -> None:
-    await ownership.set_aside(pool)
+async def disown_unwritable(pool: asyncpg.Pool, _run: Run) -> None:
+    await ownership.disown_unwritable(pool)
 
 
 async def release(pool: asyncpg.Pool, _run: Run) -> None:
@@ -197,11 +197,11 @@ async def hand_over(pool: asyncpg.Pool, run: Run) -> None:
 
 
 async def progress(pool: asyncpg.Pool, run: Run) -> None:
-    await save_step(pool, Step("key", {"text": ""}, Asked(run.account_id, run.book_id, run.id, "chapter", 1, ())))
+    await save_step(pool, Step("key", {"text": ""}, LedgerEntry(run.account_id, run.book_id, run.id, "chapter", 1, ())))
 
 
 async def lost_reply(pool: asyncpg.Pool, run: Run) -> None:
-    paid = Asked(run.account_id, run.book_id, run.id, "chapter", 1, (PaidCall("m", Usage(1, 1), 1),))
+    paid = LedgerEntry(run.account_id, run.book_id, run.id, "chapter", 1, (PaidCall("m", Usage(1, 1), 1),))
     step = Step("key", {"text": ""}, paid, words=7)
     async with pool.acquire() as connection:
         await insert_step(connection, step)  # so that it is no progress
@@ -245,8 +245,8 @@ WRITTEN_IN: dict[Callable[[asyncpg.Pool, Run], Awaitable[None]], set[RunStatus]]
     begin_phase: {RUNNING},
     commit: {QUEUED, RUNNING, PAUSED},
     claim: {RUNNING},
-    forget_calls: {QUEUED, PAUSED},
-    set_aside: {RUNNING},
+    clear_dead_calls: {QUEUED, PAUSED},
+    disown_unwritable: {RUNNING},
     hand_over: {RUNNING},
     release: {QUEUED, RUNNING, PAUSED},
     progress: set(RunStatus) - {RunStatus.STOPPED, RunStatus.COMPLETED},

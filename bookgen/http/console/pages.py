@@ -86,8 +86,8 @@ not_found = _static("Page not found", "<p>There is nothing at this address.</p>"
 @refuses(errors.NotFound)
 async def reset_password(request: web.Request) -> web.StreamResponse:
     link = request.match_info["uid"], request.match_info["token"]
-    is_good = await request.app[SERVICES].accounts.profiles.can_reset(*link)
-    return await (_set_password if is_good else _cannot_reset)(request)
+    is_valid = await request.app[SERVICES].accounts.profiles.can_reset(*link)
+    return await (_set_password if is_valid else _cannot_reset)(request)
 
 
 magic_login = _form("Sign in", "POST", "Sign in")

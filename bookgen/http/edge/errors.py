@@ -14,7 +14,7 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.http.edge import replies
 from bookgen.http.edge.schemas import by_field
-from bookgen.store.outages import is_passing
+from bookgen.store.outages import is_transient
 
 # If a method is not allowed, the error suggests the first of these that is.
 _METHODS = ("GET", "POST", "PATCH", "DELETE")
@@ -45,7 +45,7 @@ def as_domain_error(error: Exception, request_id: str, path: str = "") -> errors
         case (
             asyncpg.PostgresError() | asyncpg.InterfaceError() | asyncpg.InternalClientError()
             | ConnectionError() | TimeoutError()
-        ) if is_passing(error):  # fmt: skip
+        ) if is_transient(error):  # fmt: skip
             return errors.Unavailable()
     return errors.BookgenError(
         "An unexpected error occurred. Report the request id if it keeps happening.", request_id=request_id

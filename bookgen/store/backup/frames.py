@@ -34,10 +34,10 @@ class FrameWriter:
     def __init__(self, sealed: SealedWriter) -> None:
         self._sealed = sealed
 
-    async def tell(self, kind: FrameKind, content: Mapping[str, Any]) -> None:
+    async def write_json(self, kind: FrameKind, content: Mapping[str, Any]) -> None:
         await self._write(kind, orjson.dumps(content))
 
-    async def data(self, data: bytes) -> None:
+    async def write_data(self, data: bytes) -> None:
         await self._write(FrameKind.DATA, data)
 
     async def _write(self, kind: FrameKind, content: bytes) -> None:
@@ -53,7 +53,7 @@ class FrameReader:
     async def next(self) -> tuple[FrameKind, bytes]:
         return await asyncio.to_thread(self._read)
 
-    async def next_told(self) -> tuple[FrameKind, dict[str, Any]]:
+    async def next_json(self) -> tuple[FrameKind, dict[str, Any]]:
         """The kind of the next frame, and its content decoded from JSON. The next frame must not be a `data` frame."""
         kind, content = await self.next()
         return kind, orjson.loads(content)
@@ -69,8 +69,8 @@ class FrameReader:
             raise StartupError(
                 f"The backup is not complete: it has {found.name} where {kind.name} is expected. Use another backup."
             )
-        told: dict[str, Any] = orjson.loads(content)
-        return told
+        decoded: dict[str, Any] = orjson.loads(content)
+        return decoded
 
     async def data(self) -> AsyncIterator[bytes]:
         """Yield the content of the `data` frames up to the next `end`. The content of `end` is then in `self.end`."""

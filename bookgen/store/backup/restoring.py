@@ -15,7 +15,7 @@ from bookgen.errors import Conflict, StartupError
 from bookgen.store import ownership
 from bookgen.store.backup.frames import FrameKind, FrameReader
 from bookgen.store.backup.tables import TableDigest, digest_of, quoted, tables
-from bookgen.store.migrate import Migration, apply_within, lock, read_migrations, require_a_home
+from bookgen.store.migrate import Migration, apply_within, lock, read_migrations, require_usable_database
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,13 @@ class Contents:
 
 async def read_manifest(frames: FrameReader) -> Manifest:
     """The manifest, which is the first frame."""
-    told = await frames.expect(FrameKind.MANIFEST)
+    content = await frames.expect(FrameKind.MANIFEST)
     return Manifest(
-        datetime.fromisoformat(told["made_at"]),
-        told["bookgen"],
-        told["server"],
-        {int(number): sha256 for number, sha256 in told["migrations"].items()},
-        told["tables"],
+        datetime.fromisoformat(content["made_at"]),
+        content["bookgen"],
+        content["server"],
+        {int(number): sha256 for number, sha256 in content["migrations"].items()},
+        content["tables"],
     )
 
 
@@ -80,7 +80,7 @@ async def empty_target(connection: asyncpg.Connection, what_to_do: str) -> Async
 
     Raises StartupError if the database is not empty; the error message ends with the sentence `what_to_do`.
     """
-    await require_a_home(connection)
+    await require_usable_database(connection)
     await lock(connection)
     async with connection.transaction():
         if not await connection.fetchval(IS_EMPTY):

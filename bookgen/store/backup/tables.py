@@ -66,7 +66,7 @@ def made_by(migrations: Path) -> frozenset[str]:
     return frozenset(name for each in read_migrations(migrations) for name in CREATED.findall(each.sql))
 
 
-def parted(found: Collection[StoredTable], ours: Collection[str]) -> tuple[list[StoredTable], list[str]]:
+def split_by_name(found: Collection[StoredTable], ours: Collection[str]) -> tuple[list[StoredTable], list[str]]:
     """Split the tables in `found` into those named in `ours`, and the names of all others."""
     return [each for each in found if each.name in ours], [each.name for each in found if each.name not in ours]
 
@@ -92,6 +92,6 @@ def quoted(names: Iterable[str]) -> str:
     return ", ".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
-def digest_of(told: Mapping[str, Any]) -> TableDigest:
-    """The digest that a backup states for a table. `told` is the content of the `end` frame after the table's rows."""
-    return TableDigest(told["rows"], told["sha256"])
+def digest_of(content: Mapping[str, Any]) -> TableDigest:
+    """The digest that a backup states for a table. `content`: that of the `end` frame after the table's rows."""
+    return TableDigest(content["rows"], content["sha256"])

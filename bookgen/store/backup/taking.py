@@ -13,7 +13,7 @@ import asyncpg
 
 from bookgen.errors import StartupError
 from bookgen.store.backup.frames import FrameKind, FrameWriter
-from bookgen.store.backup.tables import StoredTable, TableDigest, copy_out, made_by, parted, quoted, tables
+from bookgen.store.backup.tables import StoredTable, TableDigest, copy_out, made_by, quoted, split_by_name, tables
 from bookgen.store.migrate import applied, read_migrations
 from bookgen.store.stored_files import StoredFile
 
@@ -46,7 +46,7 @@ async def snapshot(connection: asyncpg.Connection, migrations: Path) -> AsyncIte
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         # The locks come first: the snapshot is taken by the first query, and must not be older than the schema.
         await connection.execute(f"LOCK TABLE {names} IN ACCESS SHARE MODE")
-        found, left_out = parted(await tables(connection), made_by(migrations))
+        found, left_out = split_by_name(await tables(connection), made_by(migrations))
         row = await connection.fetchrow(NOW)
         has = await applied(connection)
         known = {each.version: each.sha256 for each in read_migrations(migrations)}
@@ -66,42 +66,42 @@ async def write_manifest(frames: FrameWriter, taken: Snapshot, version: str) -> 
         "migrations": {str(number): sha256 for number, sha256 in sorted(taken.migrations.items())},
         "tables": [table.name for table in taken.tables],
     }
-    await frames.tell(FrameKind.MANIFEST, manifest)
+    await frames.write_json(FrameKind.MANIFEST, manifest)
 
 
 async def write_rows(frames: FrameWriter, taken: Snapshot) -> dict[str, TableDigest]:
     """Write all tables, and return their digests by name."""
     digests = {}
     for table in taken.tables:
-        await frames.tell(FrameKind.TABLE, {"name": table.name, "columns": table.columns})
-        digests[table.name] = await copy_out(taken.connection, table, frames.data)
-        await frames.tell(FrameKind.END, {"rows": digests[table.name].rows, "sha256": digests[table.name].sha256})
+        await frames.write_json(FrameKind.TABLE, {"name": table.name, "columns": table.columns})
+        digests[table.name] = await copy_out(taken.connection, table, frames.write_data)
+        await frames.write_json(FrameKind.END, {"rows": digests[table.name].rows, "sha256": digests[table.name].sha256})
     return digests
 
 
 async def write_files(frames: FrameWriter, folder: Path, files: Mapping[str, bytes | None]) -> None:
     """Write files to the backup. `files` maps each path below `folder` to its content, or to None to read the file."""
     for name, content in files.items():
-        await frames.tell(FrameKind.FILE, {"name": name})
+        await frames.write_json(FrameKind.FILE, {"name": name})
         if content is not None:
-            await frames.data(content)
+            await frames.write_data(content)
         else:
             await _write_file(frames, folder / name)
-        await frames.tell(FrameKind.END, {})
+        await frames.write_json(FrameKind.END, {})
 
 
 async def write_stored(frames: FrameWriter, file: StoredFile, content: bytes) -> None:
     """Write a file that is outside the database, under the id of its row."""
-    await frames.tell(FrameKind.STORED, {"id": file.id})
+    await frames.write_json(FrameKind.STORED, {"id": file.id})
     for at in range(0, len(content), PIECE_BYTES):
-        await frames.data(content[at : at + PIECE_BYTES])
-    await frames.tell(FrameKind.END, {})
+        await frames.write_data(content[at : at + PIECE_BYTES])
+    await frames.write_json(FrameKind.END, {})
 
 
 async def _write_file(frames: FrameWriter, path: Path) -> None:
     with path.open("rb") as file:
         while data := await asyncio.to_thread(file.read, PIECE_BYTES):
-            await frames.data(data)
+            await frames.write_data(data)
 
 
 # Sequences are not part of a snapshot. Read after the rows, they are at or beyond every number in them.

@@ -84,7 +84,7 @@ class EmbeddedPostgres:
             server = self._server
             await asyncio.to_thread(init_cluster, server, passwords.superuser)
             await bring_up(server)
-            address = server.keep_socket()
+            address = server.adopt_socket()
             self.superuser_dsn = dsn_of(roles.SUPERUSER, passwords.superuser, address)
             await roles.give_to_service(self.superuser_dsn, passwords.service)
         self._watch = asyncio.create_task(self._keep_running(server))

@@ -93,11 +93,11 @@ async def move(former: Postmaster, server: Postmaster, clients: Path, passwords:
 
 async def _copy(old: Postmaster, new: Postmaster, clients: Clients, passwords: RolePasswords) -> None:
     """Dump the old cluster, restore it into the new one, and compare. Raises StartupError if anything differs."""
-    async with _alone(old) as socket:
+    async with _exclusively(old) as socket:
         before = await _fingerprint(dsn_of(roles.SUPERUSER, passwords.superuser, socket))
         await clients.run("pg_dumpall", socket, "--roles-only", f"--file={clients.roles}")
         await clients.run("pg_dump", socket, "--format=custom", f"--file={clients.dump}")
-    async with _alone(new) as socket:
+    async with _exclusively(new) as socket:
         dsn = dsn_of(roles.SUPERUSER, passwords.superuser, socket)
         await roles.give_to_service(dsn, passwords.service)
         # The service's two roles already exist. psql reports an error for each and continues.
@@ -149,7 +149,7 @@ class Clients:
 
 
 @contextlib.asynccontextmanager
-async def _alone(server: Postmaster) -> AsyncIterator[str]:
+async def _exclusively(server: Postmaster) -> AsyncIterator[str]:
     """A context in which the server runs on a private socket, whose folder is yielded, so that nobody else can connect.
 
     Raises StartupError if a server runs on this cluster already. It does not wait for that server to stop: the process

@@ -90,7 +90,7 @@ class Postmaster:
         fatal = [line for line in lines if "FATAL" in line or "PANIC" in line]
         return fatal[-1] if fatal else f"see {self.log}"
 
-    def keep_socket(self) -> str:
+    def adopt_socket(self) -> str:
         """Use the socket folder of the running server, wherever it is. Returns a path to it for this process.
 
         Older versions of bookgen put the socket into a temporary folder. If the server is started again, its socket
