@@ -25,6 +25,9 @@ CLOSING_SHARE = 0.1  # of a chapter's target: the part that ends a chapter which
 
 MAX_BEND = 0.25  # of a chapter's budget: how much more or less than the budget may be requested
 MAX_BEND_OF_THE_END = 0.1  # of the last chapter's budget, because an ending needs its room
+# A book of so many chapters keeps its length: if chapters run over, later ones are requested shorter. In a shorter book,
+# they may run over up to TOLERATED times their length, since a chapter that is shorter than planned leaves out what it needs.
+LONG_BOOK_CHAPTERS, TOLERATED = 10, 1.25
 MODEL_DRIFT = (
     0.45,
     1.7,
@@ -158,8 +161,9 @@ def goal_for(chapter: Chapter, chapters: Sequence[Chapter], *, in_lines: bool = 
 
     The chapter should have its budget, even if the book is too long or too short so far, since the chapter's plan needs
     that length. If the model wrote more than requested in earlier chapters, fewer words are requested now; if it wrote
-    less, more. The request differs from the budget by at most the share MAX_BEND of it, in the last chapter by at most
-    MAX_BEND_OF_THE_END.
+    less, more. In a book of fewer than LONG_BOOK_CHAPTERS chapters, fewer words are only requested if chapters are
+    longer than TOLERATED times their request on average. The request differs from the budget by at most the share
+    MAX_BEND of it, in the last chapter by at most MAX_BEND_OF_THE_END.
 
     The result depends only on the chapters, so a resumed run repeats the same request. `in_lines`: the chapter is
     verse; exactly its budget is requested.
@@ -167,19 +171,23 @@ def goal_for(chapter: Chapter, chapters: Sequence[Chapter], *, in_lines: bool = 
     if in_lines:
         return Goal(_budget(chapter), _budget(chapter), in_lines=True)
     ordered = sorted(chapters, key=lambda each: each.chapter_number)
+    tolerated = 1.0 if len(ordered) >= LONG_BOOK_CHAPTERS else TOLERATED
     pace = Pace(asked=1, wrote=1)  # as multiples of a budget, so that long chapters do not outweigh short ones
     for earlier in ordered:
         budget = _budget(earlier)
         if earlier.chapter_number >= chapter.chapter_number:
             break
         if MODEL_DRIFT[0] * budget <= earlier.word_count <= MODEL_DRIFT[1] * budget:
-            pace.learn(_goal(budget, pace).ask / budget, earlier.word_count / budget)
+            pace.learn(_goal(budget, pace, tolerated).ask / budget, earlier.word_count / budget)
     ends = bool(ordered[1:]) and chapter.chapter_number == ordered[-1].chapter_number
-    return _goal(_budget(chapter), pace, MAX_BEND_OF_THE_END if ends else MAX_BEND)
+    return _goal(_budget(chapter), pace, tolerated, MAX_BEND_OF_THE_END if ends else MAX_BEND)
 
 
-def _goal(budget: int, pace: Pace, most: float = MAX_BEND) -> Goal:
-    share = min(max(pace.asked / pace.wrote, 1 - most), 1 + most)
+def _goal(budget: int, pace: Pace, tolerated: float, most: float = MAX_BEND) -> Goal:
+    share = pace.asked / pace.wrote
+    if share < 1:
+        share = min(share * tolerated, 1)
+    share = min(max(share, 1 - most), 1 + most)
     return Goal(budget, max(round(budget * share), 1))
 
 

@@ -63,20 +63,28 @@ async def test_a_model_that_is_always_too_long_or_too_short_gets_adjusted_target
 
 @pytest.mark.parametrize(("written", "asked"), [(1_300, (797, 900)), (700, (1_250, 1_100))])
 def test_a_model_that_drifts_is_asked_for_other_lengths_by_a_tenth_at_most_in_the_last_chapter(written, asked):
-    chapters = [a_chapter(number, words=1_000) for number in range(1, 5)]
+    chapters = [a_chapter(number, words=1_000) for number in range(1, 11)]
     chapters[:2] = [replace(each, content="x", word_count=written) for each in chapters[:2]]
 
-    middle, last = (budget.goal_for(each, chapters) for each in chapters[2:])
+    middle, last = budget.goal_for(chapters[2], chapters), budget.goal_for(chapters[9], chapters)
 
     assert (middle.ask, last.ask) == asked
     assert (middle.aim, last.aim) == (1_000, 1_000)
 
 
 def test_after_a_single_long_chapter_the_next_is_asked_for_little_less():
-    chapters = [a_chapter(number, words=1_000) for number in range(1, 4)]
+    chapters = [a_chapter(number, words=1_000) for number in range(1, 11)]
     chapters[0] = replace(chapters[0], content="x", word_count=1_200)
 
     assert budget.goal_for(chapters[1], chapters).ask == 909
+
+
+@pytest.mark.parametrize(("written", "asked"), [(1_200, 1_000), (1_600, 882), (700, 1_250)])
+def test_a_short_book_is_asked_for_less_only_if_its_chapters_are_far_too_long(written, asked):
+    chapters = [a_chapter(number, words=1_000) for number in range(1, 10)]
+    chapters[:2] = [replace(each, content="x", word_count=written) for each in chapters[:2]]
+
+    assert budget.goal_for(chapters[2], chapters).ask == asked
 
 
 async def test_the_last_chapter_is_not_noted_because_nothing_follows_it():

@@ -111,7 +111,7 @@ async def test_poems_are_asked_for_by_their_lines_and_keep_the_length_that_they_
 
 
 def test_no_section_of_poems_is_asked_to_make_up_for_the_pace_of_the_others() -> None:
-    chapters = [a_chapter(number, content="salt " * 400, target_word_count=300) for number in (1, 2)]
+    chapters = [a_chapter(number, content="salt " * 480, target_word_count=300) for number in (1, 2)]
 
     assert budget.goal_for(chapters[1], chapters).ask < 300
     assert budget.goal_for(chapters[1], chapters, in_lines=True).ask == 300
