@@ -25,8 +25,8 @@ CLOSING_SHARE = 0.1  # of a chapter's target: the part that ends a chapter which
 
 MAX_BEND = 0.25  # of a chapter's budget: how much more or less than the budget may be requested
 MAX_BEND_OF_THE_END = 0.1  # of the last chapter's budget, because an ending needs its room
-# A book of so many chapters keeps its length: if chapters run over, later ones are requested shorter. In a shorter book,
-# they may run over up to TOLERATED times their length, since a chapter that is shorter than planned leaves out what it needs.
+# A book of so many chapters keeps its length: if chapters run over, later ones are requested shorter. In a shorter
+# book, they may run over up to TOLERATED times their length, since a shorter chapter leaves out what its plan needs.
 LONG_BOOK_CHAPTERS, TOLERATED = 10, 1.25
 MODEL_DRIFT = (
     0.45,
