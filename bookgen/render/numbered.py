@@ -36,15 +36,21 @@ def numbered_paragraphs(tokens: Sequence[Token]) -> frozenset[int]:
 
 
 def _lists(tokens: Sequence[Token]) -> Iterator[_List]:
-    """The outermost numbered lists whose numbers are followed by a full stop."""
+    """The numbered lists whose numbers are followed by a full stop, also in quotations, but not inside other lists."""
     found: _List | None = None
+    depth = 0  # of lists
     for index, token in enumerate(tokens):
-        if token.type == "ordered_list_open" and token.level == 0 and token.markup == ".":
-            start = token.attrGet("start")
-            found = (index, 1 if start is None else int(start), [])
-        elif token.type == "ordered_list_close" and token.level == 0 and found:
-            yield found
-            found = None
-        elif found and token.type == "list_item_open" and token.level == 1:
-            following = tokens[index + 2] if index + 2 < len(tokens) else token
-            found[2].append(following.content if following.type == "inline" else "")
+        match token.type:
+            case "ordered_list_open" | "bullet_list_open":
+                depth += 1
+                if depth == 1 and token.markup == ".":
+                    start = token.attrGet("start")
+                    found = (index, 1 if start is None else int(start), [])
+            case "ordered_list_close" | "bullet_list_close":
+                depth -= 1
+                if depth == 0 and found:
+                    yield found
+                    found = None
+            case "list_item_open" if found and depth == 1:
+                following = tokens[index + 2] if index + 2 < len(tokens) else token
+                found[2].append(following.content if following.type == "inline" else "")

@@ -95,6 +95,17 @@ def test_a_numbered_list_stays_one(text: str) -> None:
     assert not any(isinstance(each, Paragraph) and each.spans[0].text[:1].isdigit() for each in found)
 
 
+def test_an_entry_with_a_number_in_a_quotation_is_no_list_and_keeps_its_lines() -> None:
+    entry, list_in_quotation = blocks("> 212. H. S. 6.000 €. Agua.\n> 10-X-2004.\n\nSo.\n\n> 1. Eggs\n> 2. Milk")[::2]
+
+    assert isinstance(entry, Quote)
+    (lines,) = entry.blocks
+    assert isinstance(lines, Paragraph)
+    assert "".join(span.text for span in lines.spans) == "212. H. S. 6.000 €. Agua.\n10-X-2004."
+    assert isinstance(list_in_quotation, Quote)
+    assert isinstance(list_in_quotation.blocks[0], ItemList)
+
+
 def test_hard_line_breaks_make_verse() -> None:
     (verse,) = blocks("> Roses  \n> are  \n> red")
 
