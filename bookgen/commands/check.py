@@ -240,7 +240,7 @@ class _Calls:
     async def has(self, request: TextRequest) -> bool:
         return False
 
-    def beside(self) -> _Calls:
+    def for_concurrent_calls(self) -> _Calls:
         return self
 
 

@@ -21,22 +21,22 @@ The transitions of a run's state:
 `save` writes what `actors.decide` has decided, under the locks of `book_state.lock`, and only along `TRANSITIONS`. The
 other statements do not change the state. Each may write a run while it is
 
-    statement     in the state                    fenced by                       it writes
-    begin         running                         epoch                           the call number, the announced chapter
-    begin_phase   running                         epoch and phase                 the call number, no chapter
-    commit        queued, running, paused         epoch and call number           progress, the chapter announced next
-    claim         running                         the owner's lease has run out   epoch, owner, crash count
-    forget_calls  queued, paused                  the owner's lease has run out   epoch, owner, no call in flight
-    set_aside     running                         the owner's lease has run out   epoch, no owner, no call in flight
-    hand_over     running                         epoch, owner                    epoch, no owner, no call in flight
-    release       queued, running, paused         owner                           no owner, no call in flight
-    PROGRESS      queued, running, paused, error  the reply is new                crash count, words of the draft
-    forget_draft  any                             the locks of `book_state.lock`  no words of a draft
-    lose          stopped                         the call is new                 the words of a call that was cut off
-    LOST_REPLY    stopped                         the call is new                 the words of a reply that came late
-    lose_failed   any                             the locks of `book_state.lock`  the words of calls that failed
-    recount       paused                          the locks of `book_state.lock`  the number of chapters
-    count_words   any                             the locks of `book_state.lock`  the words that its usage counts
+    statement      in the state                    fenced by                       it writes
+    begin          running                         epoch                           the call number, announced chapter
+    begin_phase    running                         epoch and phase                 the call number, no chapter
+    commit         queued, running, paused         epoch and call number           progress, the chapter announced next
+    claim          running                         the owner's lease has run out   epoch, owner, crash count
+    forget_calls   queued, paused                  the owner's lease has run out   epoch, owner, no call in flight
+    set_aside      running                         the owner's lease has run out   epoch, no owner, no call in flight
+    hand_over      running                         epoch, owner                    epoch, no owner, no call in flight
+    release        queued, running, paused         owner                           no owner, no call in flight
+    PROGRESS       queued, running, paused, error  the reply is new                crash count, words of the draft
+    forget_draft   any                             the locks of `book_state.lock`  no words of a draft
+    count_cut_off  stopped                         the call is new                 the words of a call that was cut off
+    LOST_REPLY     stopped                         the call is new                 the words of a reply that came late
+    count_failed   any                             the locks of `book_state.lock`  the words of calls that failed
+    recount        paused                          the locks of `book_state.lock`  the number of chapters
+    count_words    any                             the locks of `book_state.lock`  the words that its usage counts
 
 Two more are not in the table: `inherit` hands an unfinished chapter from an ended run to a new one, and `release_all`
 leaves every active run of a restored copy without an owner.
@@ -224,23 +224,23 @@ async def inherit(connection: asyncpg.Connection, run: Run, former: Run) -> Run:
     return run_of(row)
 
 
-LOSE = """
+COUNT_CUT_OFF = """
     UPDATE run SET words_lost = words_lost + $2, lost_calls = lost_calls || $3::uuid
      WHERE id = $1 AND status = 'stopped' AND $3 <> ALL (lost_calls)
 """
 
 
-async def lose(db: DB, run_id: UUID, words: int, call_id: UUID) -> None:
+async def count_cut_off(db: DB, run_id: UUID, words: int, call_id: UUID) -> None:
     """Count as lost the `words` that a model call was asked for when a stop cut it off. The call is charged in part.
 
     Idempotent per `call_id`. Does nothing unless the run is stopped.
     """
-    await db.execute(LOSE, run_id, words, call_id)
+    await db.execute(COUNT_CUT_OFF, run_id, words, call_id)
 
 
-LOSE_FAILED = "UPDATE run SET words_lost = words_lost + $2 WHERE id = $1"
+COUNT_FAILED = "UPDATE run SET words_lost = words_lost + $2 WHERE id = $1"
 
 
-async def lose_failed(connection: asyncpg.Connection, run_id: UUID, words: int) -> None:
+async def count_failed(connection: asyncpg.Connection, run_id: UUID, words: int) -> None:
     """Count as lost the `words` that failed model calls were asked for. They were charged, but gave no usable text."""
-    await connection.execute(LOSE_FAILED, run_id, words)
+    await connection.execute(COUNT_FAILED, run_id, words)
