@@ -62,7 +62,7 @@ class Corrections:
         if report_id is not None:
             await self.apply(account_id, report_id, lambda each: each.safe)
 
-    async def place(self, account_id: int, chapter_id: int) -> None:
+    async def update_offsets(self, account_id: int, chapter_id: int) -> None:
         """Update the offsets of the chapter's pending suggestions after its text has changed.
 
         If the chapter keeps changing, the suggestions keep their old offsets. No error is raised, since the caller only
@@ -120,7 +120,7 @@ class Corrections:
                 return False
             if result.content != chapter.content:
                 version = await self._replace(connection, account_id, chapter.id, corrected)
-            await suggestions.place(connection, result.standing, version)
+            await suggestions.update_offsets(connection, result.standing, version)
             await suggestions.decide(connection, result.applied, SuggestionStatus.APPLIED)
             await suggestions.decide(connection, result.stale, SuggestionStatus.STALE)
         return True

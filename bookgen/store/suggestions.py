@@ -192,7 +192,7 @@ async def outdated(db: DB, account_id: int, report_id: int) -> list[int]:
     return [row["chapter_id"] for row in await db.fetch(OUTDATED, account_id, report_id)]
 
 
-PLACE = """
+UPDATE_OFFSETS = """
     UPDATE suggestion AS s
        SET start_offset = n.start_offset, end_offset = n.end_offset, prefix = n.prefix, suffix = n.suffix,
            content_version = $6
@@ -200,13 +200,13 @@ PLACE = """
            AS n (id, start_offset, end_offset, prefix, suffix)
      WHERE s.id = n.id
 """
-PLACED = ("id", "start_offset", "end_offset", "prefix", "suffix")
+OFFSETS = ("id", "start_offset", "end_offset", "prefix", "suffix")
 
 
-async def place(connection: Connection, standing: Sequence[Suggestion], content_version: int) -> None:
+async def update_offsets(connection: Connection, standing: Sequence[Suggestion], content_version: int) -> None:
     """Store the offsets of these suggestions, which are valid in the text with this content version."""
-    values = ([getattr(each, name) for each in standing] for name in PLACED)
-    await connection.execute(PLACE, *values, content_version)
+    values = ([getattr(each, name) for each in standing] for name in OFFSETS)
+    await connection.execute(UPDATE_OFFSETS, *values, content_version)
 
 
 DECIDE = "UPDATE suggestion SET status = $2 WHERE id = ANY ($1::bigint[]) AND status = 'pending'"
