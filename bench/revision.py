@@ -145,7 +145,7 @@ class SimulatedJudge:
     async def has(self, request: TextRequest) -> bool:
         return False
 
-    def beside(self) -> SimulatedJudge:
+    def for_concurrent_calls(self) -> SimulatedJudge:
         return self
 
 

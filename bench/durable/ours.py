@@ -18,7 +18,7 @@ from asyncpg import Record
 from bench.durable import raw
 from bookgen.actors.messages import Generate, Pause
 from bookgen.actors.resources import Products, Writing
-from bookgen.actors.status_cache import Kept
+from bookgen.actors.status_cache import CachedStatus
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
@@ -267,7 +267,8 @@ def bytes_an_actor(database: Database, count: int) -> float:
     for number in range(count):
         key = (number, number)
         process.registry.find_or_make(key)
-        process.statuses._kept[key] = Kept(str(number).encode() + b"x" * 1700)
+        entry = CachedStatus(body=str(number).encode() + b"x" * 1700)
+        process.statuses._cache.setdefault(number, {})[number] = entry
     size, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return size / count

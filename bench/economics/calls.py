@@ -41,7 +41,7 @@ class PricedCalls:
     async def has(self, request: TextRequest) -> bool:
         return str(request_key(request)) in self._stored
 
-    def beside(self) -> PricedCalls:
+    def for_concurrent_calls(self) -> PricedCalls:
         return self
 
     def _usage(self, request: TextRequest, text: str) -> Usage:

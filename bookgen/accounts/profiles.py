@@ -20,7 +20,7 @@ from bookgen.errors import InvalidInput, NotFound, must_exist
 from bookgen.models import Account, LinkPurpose
 from bookgen.store import accounts, addresses, links, mails
 
-LEAVE_SECONDS = 300  # after a sign-in, in which an account without a password may be deleted
+MAX_SIGN_IN_AGE_SECONDS = 300  # after a sign-in, in which an account without a password may be deleted
 
 
 class Profiles:
@@ -138,17 +138,17 @@ class Profiles:
             await history.record(connection, account, "password-changed", by="the former password")
         self._wake_mail()
 
-    async def require_leave(self, account_id: int, password: str | None, signed_in_at: float) -> None:
+    async def require_may_delete(self, account_id: int, password: str | None, signed_in_at: float) -> None:
         """Raise InvalidInput unless the account may be deleted.
 
-        It may be deleted with its `password` or, if it has none, within LEAVE_SECONDS after a sign-in.
+        It may be deleted with its `password` or, if it has none, within MAX_SIGN_IN_AGE_SECONDS after a sign-in.
         """
         candidate = await accounts.candidate_by_id(self._db, account_id, {})
         if candidate.password_hash is not None:
             if password is None:
                 raise InvalidInput(current_password=["Send the current password of your account."])
             await self._require_password(account_id, password)
-        elif signed_in_at < datetime.now(UTC).timestamp() - LEAVE_SECONDS:
+        elif signed_in_at < datetime.now(UTC).timestamp() - MAX_SIGN_IN_AGE_SECONDS:
             raise InvalidInput(
                 current_password=[
                     "This account has no password. Sign in again with Google, then delete it within five minutes."

@@ -36,7 +36,7 @@ HOPELESS = (ModelRefused, PromptTooLong)
 SAMPLE_MODEL = "offline"
 
 
-async def drafted(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> str:
+async def draft_blurb(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> str:
     """Have the model draft a blurb and return it; empty if the book already has one.
 
     The blurb needs a digest (summary, facts and plot threads) of each chapter. Missing digests, usually only the last
@@ -97,9 +97,9 @@ class Blurbs:
                 steps.halt.set()
             task = spawn(self._draft(claimed, owner, steps))
             self.tasks.add(task)
-            task.add_done_callback(self._ended)
+            task.add_done_callback(self._forget_task)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _forget_task(self, task: asyncio.Task[None]) -> None:
         self.tasks.discard(task)
         self._resources.blurb_queued.set()
 
@@ -109,7 +109,7 @@ class Blurbs:
             if claimed.tries > MAX_TRIES:
                 raise RuntimeError(f"the blurb was claimed more than {MAX_TRIES} times without a result")
             await fault("blurb_draft.begun", claimed.book_id)
-            blurb = await drafted(self._resources, claimed.account_id, claimed.book_id, steps)
+            blurb = await draft_blurb(self._resources, claimed.account_id, claimed.book_id, steps)
             await fault("blurb_draft.drafted", claimed.book_id)
             await through_outages(lambda: blurbs.finish(pool, claimed, owner, blurb))
         except (CallsHalted, NotFound):

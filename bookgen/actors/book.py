@@ -12,7 +12,6 @@ from typing import Any
 from uuid import uuid4
 
 from bookgen.actors.actor import Actor, Key, Registry
-from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.jobs import Jobs
 from bookgen.actors.messages import (
     Abandon,
@@ -35,6 +34,7 @@ from bookgen.actors.messages import (
 )
 from bookgen.actors.recovery import Crashes
 from bookgen.actors.resources import Resources, Save
+from bookgen.actors.runs_in_flight import RunsInFlight
 from bookgen.actors.status_cache import Statuses
 from bookgen.actors.transaction import Committed, Transactions
 from bookgen.actors.work_in_flight import FORESEEN, ChapterWork, PhaseResult, PhaseWork, WorkInFlight, Written
@@ -59,11 +59,11 @@ class BookActor(Actor):
     """
 
     __slots__ = (
-        "_chapters",
         "_crashes",
         "_jobs",
         "_registry",
         "_resources",
+        "_runs_in_flight",
         "_statuses",
         "_transactions",
         "_work_in_flight",
@@ -75,7 +75,7 @@ class BookActor(Actor):
         key: Key,
         resources: Resources,
         transactions: Transactions,
-        chapters: ChaptersInFlight,
+        runs_in_flight: RunsInFlight,
         jobs: Jobs,
         statuses: Statuses,
         registry: Registry[BookActor],
@@ -85,7 +85,7 @@ class BookActor(Actor):
         self.key = key
         self._resources = resources
         self._transactions = transactions
-        self._chapters = chapters
+        self._runs_in_flight = runs_in_flight
         self._jobs = jobs
         self._statuses = statuses
         self._registry = registry
@@ -114,13 +114,13 @@ class BookActor(Actor):
         """Cancel the work in flight. Its last reply is still stored, since it was paid for."""
         if work := self._work_in_flight:
             self._work_in_flight = None
-            self._chapters.cancel(work)
+            self._runs_in_flight.cancel(work)
 
-    def lose(self) -> None:
+    def cancel_without_storing(self) -> None:
         """Cancel the work in flight without storing its last reply, since another process may have the run now."""
         if work := self._work_in_flight:
             self._work_in_flight = None
-            self._chapters.lose(work)
+            self._runs_in_flight.cancel_without_storing(work)
 
     def crashed(self, error: Exception) -> None:
         self.cancel()
@@ -153,7 +153,7 @@ class BookActor(Actor):
                 case WriteNext(run=run):
                     asked = await self._write_next(run)
                 case TaskEnded(task=task):
-                    asked = await self._ended(task)
+                    asked = await self._save_ended_task(task)
         except Unavailable as error:
             self._resources.health.saw(error)
             if self._work_in_flight:
@@ -173,13 +173,13 @@ class BookActor(Actor):
         committed = await self._resources.health.through_outages(
             lambda: self._transactions.steer(*self.key, command, op), seconds=COMMAND_SECONDS
         )
-        self._moved(committed)
+        self._after_change(committed)
         return committed.run
 
     async def _report(self, event: Event, save: Save | None = None) -> Committed:
         return await self._transactions.steer(*self.key, event, uuid4(), save)
 
-    def _moved(
+    def _after_change(
         self, committed: Committed, announced: ChapterStart | None = None, material: Material | None = None
     ) -> None:
         """Act on a committed change of the run: drop the cached status, and start or stop work as the run's row says.
@@ -205,7 +205,7 @@ class BookActor(Actor):
         elif self._work_in_flight:
             self._work_in_flight.go_on()
         elif announced:
-            self._watch(self._chapters.start(announced, material))
+            self._watch(self._runs_in_flight.start(announced, material))
         else:
             self.tell(WriteNext(mine))
 
@@ -229,11 +229,11 @@ class BookActor(Actor):
 
     async def _begin_chapter(self, run: Run) -> bool:
         """Announce the next chapter in the run's row and start writing it. Returns False if none can be started."""
-        begun = await self._chapters.begin(run)
+        begun = await self._runs_in_flight.begin(run)
         if begun is None:
             return False
         self._statuses.changed(self.key)
-        self._watch(self._chapters.start(begun))
+        self._watch(self._runs_in_flight.start(begun))
         return True
 
     async def _begin_phase(self, run: Run) -> None:
@@ -242,7 +242,7 @@ class BookActor(Actor):
             await self._look()
             return
         self._statuses.changed(self.key)
-        self._watch(self._chapters.start_phase(begun))
+        self._watch(self._runs_in_flight.start_phase(begun))
 
     def _watch(self, work: ChapterWork | PhaseWork) -> None:
         self._work_in_flight = work
@@ -251,13 +251,13 @@ class BookActor(Actor):
     async def _nothing_to_begin(self, run: Run) -> None:
         """Let `decide` find out why there is nothing to begin: no chapter is left, or the row has changed."""
         committed = await self._report(Advance())
-        # If the row has changed, someone has steered the run in the meantime, so `_moved` follows the new row.
+        # If the row has changed, someone has steered the run in the meantime, so `_after_change` follows the new row.
         same = committed.run and committed.run.status is RunStatus.RUNNING and committed.run == run
         if same and not await self._begin_chapter(run):  # unless the author has just emptied a chapter
             raise RuntimeError(f"run {run.id} has chapters left but none that can be started")
-        self._moved(committed)
+        self._after_change(committed)
 
-    async def _ended(self, task: asyncio.Task[Any]) -> bool:
+    async def _save_ended_task(self, task: asyncio.Task[Any]) -> bool:
         """Save the result of an ended task. Returns False, without a database query, for a task that was dropped."""
         match self._work_in_flight:
             case ChapterWork() as work if work.task is task:
@@ -271,16 +271,16 @@ class BookActor(Actor):
     async def _chapter_ended(self, work: ChapterWork, task: asyncio.Task[Written]) -> None:
         outcome, announced, material = work.outcome(task), None, None
         if isinstance(outcome, Written):
-            saved = await self._chapters.commit(work, outcome)
+            saved = await self._runs_in_flight.commit(work, outcome)
             committed = await self._after_commit(saved)
-            if saved and saved.run.call_started_at and await self._chapters.hand_over(saved.run):
+            if saved and saved.run.call_started_at and await self._runs_in_flight.hand_over(saved.run):
                 committed = Committed(None)
             elif saved and saved.run.call_started_at:
                 announced, material = ChapterStart(saved.run, replay=False), work.material_after(outcome, saved)
         else:
             committed = await self._report(outcome)
         self._end(work)
-        self._moved(committed, announced, material)
+        self._after_change(committed, announced, material)
 
     async def _phase_ended(self, work: PhaseWork, task: asyncio.Task[PhaseResult]) -> None:
         outcome = work.outcome(task)
@@ -289,7 +289,7 @@ class BookActor(Actor):
         else:
             committed = await self._report(outcome)
         self._end(work)
-        self._moved(committed)
+        self._after_change(committed)
 
     async def _end_phase(self, work: PhaseWork, result: PhaseResult) -> Committed:
         await fault(f"{work.run.phase}.ending", self.book_id)
@@ -304,7 +304,7 @@ class BookActor(Actor):
     def _end(self, work: WorkInFlight[Any]) -> None:
         if self._work_in_flight is work:
             self._work_in_flight = None
-            self._chapters.end(work)
+            self._runs_in_flight.end(work)
 
     async def _after_commit(self, saved: Checkpoint | None) -> Committed:
         """Do what follows the commit of a chapter, and return the resulting run.

@@ -121,7 +121,7 @@ class Backlog:
         return sum(waiting.size for waiting in self._waiting)
 
     @asynccontextmanager
-    async def keeping(self, size: int) -> AsyncIterator[None]:
+    async def entry(self, size: int) -> AsyncIterator[None]:
         """A context in which a reply of `size` bytes waits. Dropped ends it and is raised if the reply is dropped."""
         waiting = WaitingReply(size)
         self._waiting.append(waiting)

@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from bookgen.actors.actor import spawn
-from bookgen.actors.material import count_outline, drafted, load_material, numbered, planned
+from bookgen.actors.material import count_outline, draft_outline, load_material, numbered, planned
 from bookgen.actors.messages import DraftOutline, Job, ReworkChapters, RewriteChapter, RewritePassage
 from bookgen.actors.resources import Resources, Save
 from bookgen.actors.review import suggestion_of
@@ -65,7 +65,7 @@ class Jobs:
                 if state.run and state.run.status.active:
                     raise GenerationInProgress
                 self._require_writer(job, state.writer)
-                takes = await self._require_allowed(connection, account_id, book_id, job)
+                takes = await self._reserve_cost(connection, account_id, book_id, job)
                 if not self._resources.has_lease or boot_id != self._resources.boot_id:
                     raise Unavailable
                 taking = True
@@ -76,7 +76,7 @@ class Jobs:
             raise
         task = spawn(self._run(account_id, book_id, job, boot_id, takes))
         self.tasks[task] = book_id
-        task.add_done_callback(self._over)
+        task.add_done_callback(self._forget_task)
         return task
 
     def _require_writer(self, job: Job, writer: str | None) -> None:
@@ -90,7 +90,7 @@ class Jobs:
                 "sample text. Try again when the operator has set the model's key."
             )
 
-    def _over(self, task: asyncio.Task[None]) -> None:
+    def _forget_task(self, task: asyncio.Task[None]) -> None:
         """Forget the task. Its caller has received the failure or has disconnected, so asyncio must not log it."""
         del self.tasks[task]
         if not task.cancelled():
@@ -100,13 +100,13 @@ class Jobs:
         """Delete job rows of this process whose jobs are no longer in flight, so that their books are free again."""
         await jobs.forget_lost(self._resources.pool, self._resources.boot_id, list(self.tasks.values()))
 
-    async def _require_allowed(
+    async def _reserve_cost(
         self, connection: asyncpg.Connection, account_id: int, book_id: int, job: Job
     ) -> Rewrite | None:
         """Check that the account has enough AI edits left for the job. Raises QuotaExceeded if not.
 
-        Returns what rewriting the chapter or passage costs; None for other jobs. The caller holds the account's lock,
-        so that two jobs never both use the last edit or the last free outline.
+        Returns the cost to reserve for rewriting a chapter or passage; None for other jobs. The caller holds the
+        account's lock, so that two jobs never both use the last edit or the last free outline.
         """
         quota, free = self._resources.quota, outlines.FREE_OF_A_BOOK
         standing = await quota.standing(connection, account_id)
@@ -170,7 +170,7 @@ class Jobs:
     async def _work(self, material: Material, job: Job, steps: StoredSteps, takes: Rewrite | None) -> Save:
         match job:
             case DraftOutline():
-                _, save = await drafted(self._resources, material.book, steps)
+                _, save = await draft_outline(self._resources, material.book, steps)
                 return save
             case ReworkChapters():
                 return await self._rework(material, job, steps)

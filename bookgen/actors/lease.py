@@ -66,13 +66,13 @@ class ProviderLimits:
 class Lease:
     """Registers this process and renews its lease. After the lease is lost, writes of this process are refused.
 
-    `lose`: the function that drops the work in flight, since another process may take it over.
+    `drop_work`: the function that drops the work in flight, since another process may take it over.
     """
 
-    def __init__(self, resources: Resources, limits: ProviderLimits, lose: Callable[[], None]) -> None:
+    def __init__(self, resources: Resources, limits: ProviderLimits, drop_work: Callable[[], None]) -> None:
         self._resources = resources
         self._limits = limits
-        self._lose = lose
+        self._drop_work = drop_work
         self._fence: asyncio.TimerHandle | None = None
         self._former: UUID | None = None
         self._told_writer = ""
@@ -109,7 +109,7 @@ class Lease:
         """Get a lease for this process. The call can be repeated, even while an earlier attempt is still running."""
         started, boot_id = now(), self._resources.boot_id
         pool, pid = self._resources.lease_pool, os.getpid()
-        writer, any_writer = self._resources.writer or "", self._resources.any_writer
+        writer, any_writer = self._resources.writer or "", self._resources.may_replace_writer
         told = (boot_id, this_host(), pid, started_at(pid), TTL_SECONDS)
         await processes.register(pool, *told, writer=writer, any_writer=any_writer, role=self._resources.role)
         self._told_writer = writer
@@ -216,7 +216,7 @@ class Lease:
         )
         self._former, self._resources.boot_id = self._resources.boot_id, uuid4()
         self._resources.lease_state, self._held_from = LeaseState.NONE, math.inf
-        self._lose()
+        self._drop_work()
         if not self._resources.draining:
             spawn(self._resources.health.through_outages(self.take_and_renew))
 

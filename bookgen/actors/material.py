@@ -54,7 +54,7 @@ def planned(number: int, chapter: OutlineChapter, seen: Chapter | None = None) -
     return PlannedChapter(number, chapter.title, chapter.summary, chapter.target_word_count, seen, chapter.plan)
 
 
-async def drafted(resources: Resources, book: Book, steps: StoredSteps) -> tuple[int, Save]:
+async def draft_outline(resources: Resources, book: Book, steps: StoredSteps) -> tuple[int, Save]:
     """Draft an outline. Returns the number of its chapters and a function that stores them.
 
     Raises UpstreamAIError if the model fails. The returned function counts the outline (`count_outline`), and raises

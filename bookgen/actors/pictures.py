@@ -111,7 +111,7 @@ class Pictures:
             raise CallsHalted(STAGE, number)
         await fault("picture.before", steps.scope.book_id)
         try:
-            with steps.awaiting(picture=True):
+            with steps.timed_call(picture=True):
                 return await paint(steps.budget(STAGE, number))
         except UpstreamAIError as error:
             await steps.charge(steps.ledger_entry(STAGE, number, error.spent))
@@ -154,7 +154,7 @@ class Pictures:
 
         health, backlog = self._resources.health, self._resources.backlog
         try:
-            async with backlog.keeping(len(painted.data)):
+            async with backlog.entry(len(painted.data)):
                 kept = await health.through_outages(store, in_vain=backlog.make_room)
         except Dropped:
             await steps.charge(step.entry)

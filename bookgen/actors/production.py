@@ -13,8 +13,8 @@ import asyncpg
 import structlog
 
 from bookgen.actors import review
-from bookgen.actors.blurbs import drafted as drafted_blurb
-from bookgen.actors.material import drafted, load_material
+from bookgen.actors.blurbs import draft_blurb
+from bookgen.actors.material import draft_outline, load_material
 from bookgen.actors.reports import BookReading
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
@@ -69,7 +69,7 @@ class Production:
         )
         if material.chapters:
             return PhaseResult()
-        chapters, save_outline = await drafted(resources, material.book, steps)
+        chapters, save_outline = await draft_outline(resources, material.book, steps)
         await steps.settle()
 
         async def save(connection: asyncpg.Connection) -> None:
@@ -89,7 +89,7 @@ class Production:
         if await self._has_report(run, ReportKind.REVIEW):
             return PhaseResult()
         try:
-            edited = await review.edited(resources, run.account_id, run.book_id, steps, mode=resources.revision)
+            edited = await review.edit_book(resources, run.account_id, run.book_id, steps, mode=resources.revision)
         except (ModelRefused, UnusableReply) as error:
             log.warning("book_not_reviewed", book_id=run.book_id, reason=str(error))
             return PhaseResult(remark=NOT_REVIEWED)
@@ -155,7 +155,7 @@ class Production:
     async def _blurb(self, run: Run, steps: StoredSteps) -> PhaseResult:
         """Draft the blurb. If that fails, a blurb is drafted in the background after the run."""
         try:
-            blurb = await drafted_blurb(self._resources, run.account_id, run.book_id, steps)
+            blurb = await draft_blurb(self._resources, run.account_id, run.book_id, steps)
         except CallsHalted:
             raise
         except UpstreamAIError as error:

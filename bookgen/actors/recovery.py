@@ -20,10 +20,10 @@ import structlog
 
 from bookgen import metrics
 from bookgen.actors.actor import Key, Registry, now, spawn
-from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.decide import MAX_CRASHES
 from bookgen.actors.messages import Advance, Event, GiveUp, RowChanged, WorkHalted, WriteNext
 from bookgen.actors.resources import Resources
+from bookgen.actors.runs_in_flight import RunsInFlight
 from bookgen.actors.status_cache import Statuses
 from bookgen.actors.transaction import Transactions
 from bookgen.errors import Unavailable
@@ -53,7 +53,7 @@ class Restarts:
     def crashed(self, book_id: int, now: float) -> None:
         self._crashes[book_id].append(now)
 
-    def spent(self, book_id: int, now: float) -> bool:
+    def is_exhausted(self, book_id: int, now: float) -> bool:
         """Whether the book has used up its restarts.
 
         Never while crashes are `systemic`, that is, while so many books crash that no single book is the cause.
@@ -61,15 +61,15 @@ class Restarts:
         self._forget(now)
         return len(self._crashes.get(book_id, ())) > MAX_RESTARTS and not self.systemic(now)
 
-    def books(self, now: float) -> int:
+    def crashed_books(self, now: float) -> int:
         """How many books have crashed within the window."""
         self._forget(now)
         return len(self._crashes)
 
     def systemic(self, now: float) -> bool:
-        return self.books(now) > SYSTEMIC_BOOKS
+        return self.crashed_books(now) > SYSTEMIC_BOOKS
 
-    def wait(self, book_id: int) -> float:
+    def restart_delay(self, book_id: int) -> float:
         """Seconds until the book's crashed actor starts again: 1, 2, 4 … 30."""
         crashes = len(self._crashes.get(book_id, ()))
         return min(FIRST_WAIT_SECONDS * 2.0 ** max(crashes - 1, 0), MAX_WAIT_SECONDS)
@@ -100,9 +100,9 @@ class Crashes:
         self._backing_off: set[Key] = set()
 
     @property
-    def books(self) -> int:
+    def crashed_books(self) -> int:
         """How many books have crashed within a minute."""
-        return self._restarts.books(now())
+        return self._restarts.crashed_books(now())
 
     @property
     def systemic(self) -> bool:
@@ -122,10 +122,10 @@ class Crashes:
         )
         self._restarts.crashed(book_id, now())
         self._backing_off.add(key)
-        if self._restarts.spent(book_id, now()):
+        if self._restarts.is_exhausted(book_id, now()):
             spawn(self._give_up(key))
         else:
-            asyncio.get_running_loop().call_later(self._restarts.wait(book_id), self._restart, key)
+            asyncio.get_running_loop().call_later(self._restarts.restart_delay(book_id), self._restart, key)
 
     def _restart(self, key: Key) -> None:
         self._backing_off.discard(key)
@@ -150,14 +150,14 @@ class Recovery:
         self,
         resources: Resources,
         transactions: Transactions,
-        chapters: ChaptersInFlight,
+        runs_in_flight: RunsInFlight,
         statuses: Statuses,
         registry: Registry[Any],
         crashes: Crashes,
     ) -> None:
         self._resources = resources
         self._transactions = transactions
-        self._chapters = chapters
+        self._runs_in_flight = runs_in_flight
         self._statuses = statuses
         self._registry = registry
         self._crashes = crashes
@@ -173,16 +173,16 @@ class Recovery:
         await self._take_over(takes_over)
         await self._promote()
         await self._continue_idle_runs()
-        await self.check_chapters_in_flight()
-        await self._tell_of_waiting()
-        self._tell_of_refusals()
+        await self.check_runs_in_flight()
+        await self._log_waiting_runs()
+        self._update_refusal_metric()
 
-    async def check_chapters_in_flight(self) -> bool:
+    async def check_runs_in_flight(self) -> bool:
         """Have the actors stop work on runs that this process no longer owns or that are no longer running.
 
         Returns whether the database was queried.
         """
-        works = dict(self._chapters.by_run)
+        works = dict(self._runs_in_flight.by_run)
         if not works:
             return False
         ours = await ownership.still_running(self._resources.pool, list(works), self._resources.boot_id)
@@ -195,7 +195,7 @@ class Recovery:
         """Claim runs that nobody writes, up to an even share, and set how many runs to hand over beyond that share."""
         pool, boot_id = self._resources.pool, self._resources.boot_id
         balance = await ownership.balance(pool, boot_id)
-        room, self._chapters.surplus = balance.room, balance.surplus
+        room, self._runs_in_flight.surplus = balance.room, balance.surplus
         if not (takes_over and balance.alive):
             return
         while room and (claimed := await ownership.claim(pool, boot_id, min(room, CLAIM_ROWS))):
@@ -208,10 +208,10 @@ class Recovery:
         await ownership.clear_dead_calls(pool, boot_id)
         await ownership.disown_unwritable(pool)
 
-    async def _tell_of_waiting(self) -> None:
+    async def _log_waiting_runs(self) -> None:
         """Log once for each model which runs wait for it because this process has a different one."""
         resources = self._resources
-        waiting = {} if resources.any_writer else await ownership.waiting(resources.pool, resources.boot_id)
+        waiting = {} if resources.may_replace_writer else await ownership.waiting(resources.pool, resources.boot_id)
         for writer in waiting.keys() - self._waiting.keys():
             log.warning(
                 "runs_wait_for_their_model",
@@ -224,7 +224,7 @@ class Recovery:
             metrics.WAITING_RUNS.labels(writer).set(waiting.get(writer, 0))
         self._waiting = waiting
 
-    def _tell_of_refusals(self) -> None:
+    def _update_refusal_metric(self) -> None:
         """Update the metric that shows which models' providers refuse this server's key or credit."""
         refusing = set(self._resources.model.refusals)
         for model in refusing | self._refusing | {self._resources.model.name}:
@@ -240,7 +240,7 @@ class Recovery:
         """Continue the runs that this process owns but is not working on."""
         owned = await ownership.owned(self._resources.pool, self._resources.boot_id)
         self._retry_at = {run.id: self._retry_at[run.id] for run in owned if run.id in self._retry_at}
-        places = self._chapters.free_places
+        places = self._runs_in_flight.free_places
         for run in owned:
             if self._is_busy_with(run):
                 continue

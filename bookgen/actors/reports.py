@@ -183,9 +183,9 @@ class Reports:
                 steps.halt.set()
             task = spawn(self._make(report, owner, steps))
             self.tasks.add(task)
-            task.add_done_callback(self._ended)
+            task.add_done_callback(self._forget_task)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _forget_task(self, task: asyncio.Task[None]) -> None:
         self.tasks.discard(task)
         self.wake()
 
@@ -243,7 +243,7 @@ class Reports:
         if not self._resources.can_read:
             unread = [Unread(number, whole=True, refused=False) for number in range(1, every + 1)]
             return await self._save(report, owner, every, ChapterReading(unread=unread))
-        edited = await review.edited(self._resources, report.account_id, report.book_id, steps)
+        edited = await review.edit_book(self._resources, report.account_id, report.book_id, steps)
         return await self._save(report, owner, every, ChapterReading(edited.rows))
 
     async def _save(self, report: ClaimedReport, owner: UUID, done: int, chapter: ChapterReading) -> bool:

@@ -102,7 +102,7 @@ class Products:
 
 
 class Deciding(Protocol):
-    """What transactions on runs need from the process. `serves`: whether it writes runs itself, under a lease."""
+    """What transactions on runs need from the process. `writes_runs`: whether it writes runs itself, under a lease."""
 
     @property
     def pool(self) -> asyncpg.Pool: ...
@@ -114,7 +114,7 @@ class Deciding(Protocol):
     def boot_id(self) -> UUID: ...
 
     @property
-    def serves(self) -> bool: ...
+    def writes_runs(self) -> bool: ...
 
     @property
     def takes_runs(self) -> bool: ...
@@ -185,7 +185,7 @@ class Resources:
             await self.model.find_name()
 
     @property
-    def any_writer(self) -> bool:
+    def may_replace_writer(self) -> bool:
         """Whether this process may continue runs that another model has begun.
 
         It may if the operator named its model. The sample model never may.
@@ -199,10 +199,10 @@ class Resources:
 
     def may_write(self, run: Run) -> bool:
         """Whether this process has the run's model or may replace it. `store.writers.may_write` is the same in SQL."""
-        return self.any_writer or not run.keeps_writer or run.writer == self.writer
+        return self.may_replace_writer or not run.keeps_writer or run.writer == self.writer
 
     @property
-    def serves(self) -> bool:
+    def writes_runs(self) -> bool:
         return self.role.takes_work
 
     @property
@@ -213,7 +213,7 @@ class Resources:
     @property
     def takes_runs(self) -> bool:
         """Whether this process can take runs: not while it drains or has no lease, since others would take them."""
-        return self.has_lease and self.serves
+        return self.has_lease and self.writes_runs
 
     @property
     def begins_work(self) -> bool:
@@ -243,7 +243,7 @@ class OperatorProcess:
     pool: asyncpg.Pool
     quota: Quota
     boot_id: UUID = field(default_factory=uuid4)
-    serves: bool = False
+    writes_runs: bool = False
     takes_runs: bool = False
     awaits_operator: bool = False
     call_seconds: float = CALL_SECONDS

@@ -113,7 +113,7 @@ class EditedBook:
             await store.save_digest(connection, chapter.id, digest)
 
 
-async def edited(
+async def edit_book(
     resources: Resources,
     account_id: int,
     book_id: int,
@@ -134,16 +134,16 @@ async def edited(
     dismissed = await resources.health.through_outages(lambda: suggestions.dismissed(resources.pool, book_id))
     review = await read_book(material, steps, resources.context_tokens)
     review = with_findings(review, await compute(editor_findings, material.book, noted, material.chapters, dismissed))
-    answer = await _answer(material, review, steps, resources.context_tokens) if mode.revises else None
+    answer = await _answer_findings(material, review, steps, resources.context_tokens) if mode.revises else None
     if answer and mode is RevisionMode.COMPARE:
-        answer = await _compared(material, review, answer, steps, resources.context_tokens)
+        answer = await _drop_losing_edits(material, review, answer, steps, resources.context_tokens)
     await steps.settle()
     unanswered = await compute(_rows, material, review, None)
     if answer is None:
         return EditedBook(material, unanswered, unanswered)
     notes = await resources.health.through_outages(lambda: chapters.findings(resources.pool, book_id))
-    revised = await compute(_revised, material, answer.revised.texts, notes)
-    proposed = await compute(_revised, material, answer.rejected_texts, ())
+    revised = await compute(_revised_texts, material, answer.revised.texts, notes)
+    proposed = await compute(_revised_texts, material, answer.rejected_texts, ())
     declined = await compute(fingerprints_of, answer.declined(review), material.book, noted, material.chapters)
     rows = await compute(_rows, material, review, answer)
     return EditedBook(material, rows, unanswered, revised, proposed, declined)
@@ -179,10 +179,10 @@ async def _pictures(resources: Resources, texts: Sequence[Chapter]) -> dict[int,
     return {number: text for number, text in told.items() if text}
 
 
-async def _answer(
+async def _answer_findings(
     material: Material, review: BookReview, steps: StoredSteps, context_tokens: int
 ) -> AuthorsAnswer | None:
-    """The model's answer to the findings, in the part of the author; None if there are none or no answer is usable.
+    """Have the model answer the findings as the author. Returns None if there are none or no answer is usable.
 
     A chapter that a person wrote is not changed: its findings are only listed.
     """
@@ -198,10 +198,10 @@ async def _answer(
     return AuthorsAnswer(revision, await bounds.apply(material, review.findings, revision))
 
 
-async def _compared(
+async def _drop_losing_edits(
     material: Material, review: BookReview, answer: AuthorsAnswer, steps: StoredSteps, context_tokens: int
 ) -> AuthorsAnswer:
-    """The answer without the changes that lose a blind comparison with the draft."""
+    """Compare the draft and the changes blindly, and return the answer without the changes that lose."""
     results = await compare_book(material, review, answer.revised, steps, context_tokens)
     rejected = {number for number, each in results.items() if not each.is_kept}
     if not rejected:
@@ -216,7 +216,9 @@ async def _compared(
     return replace(answer, revised=left, comparisons=results, rejected_texts=rejected_texts)
 
 
-def _revised(material: Material, texts: Mapping[int, str], notes: Sequence[Mapping[str, object]]) -> list[RevisedText]:
+def _revised_texts(
+    material: Material, texts: Mapping[int, str], notes: Sequence[Mapping[str, object]]
+) -> list[RevisedText]:
     """The chapters with a new text, in order.
 
     `texts`: the new texts by chapter number. `notes`: earlier findings. A finding still holds if its excerpt is in the

@@ -100,70 +100,72 @@ class CachedStatus:
 class CallsInFlight(Protocol):
     """What a status needs to know about the run's work in this process.
 
-    `words_in_flight`: the words of the unfinished chapter so far. `wait`: the outage that the model call has been
-    waiting for, if it has waited long. `awaits_picture`: whether the work waits for the image model.
+    `words_in_flight`: the words of the unfinished chapter so far. `outage_awaited`: the outage that the model call has
+    been waiting for, if it has waited long. `awaits_picture`: whether the work waits for the image model.
     """
 
     def words_in_flight(self, run: Run) -> int: ...
 
-    def wait(self, run: Run) -> Outage | None: ...
+    def outage_awaited(self, run: Run) -> Outage | None: ...
 
     def awaits_picture(self, run: Run) -> bool: ...
 
 
 class Statuses:
-    """Caches the statuses of runs, encoded as JSON, while no other process can change the run (`_is_ours`).
+    """Caches the statuses of runs, encoded as JSON, while no other process can change the run (`_is_cacheable`).
 
     Three events drop a cached status: the run advances (`changed`), the owner changes anything through this process
     (`account_changed`), or another process appears, which may change any run.
     """
 
-    def __init__(self, pool: asyncpg.Pool, resources: Resources, chapters: CallsInFlight) -> None:
+    def __init__(self, pool: asyncpg.Pool, resources: Resources, calls: CallsInFlight) -> None:
         self._pool = pool
         self._resources = resources
-        self._chapters = chapters
-        self._kept: dict[int, dict[int, CachedStatus]] = {}  # by account, then by book
+        self._calls = calls
+        self._cache: dict[int, dict[int, CachedStatus]] = {}  # by account, then by book
         self.changes = Changes()
 
     async def read(self, account_id: int, book_id: int) -> bytes:
         """The JSON of the book's GenerationStatus, cached if possible. Raises NeverGenerated without a run."""
-        return self.kept(account_id, book_id) or await self.read_anew(account_id, book_id)
+        return self.cached(account_id, book_id) or await self.read_anew(account_id, book_id)
 
     async def read_anew(self, account_id: int, book_id: int) -> bytes:
         """Like `read`, but always from the database, for the response to a request that changed the run."""
-        kept = self._kept.setdefault(account_id, {})[book_id] = CachedStatus()
+        entry = self._cache.setdefault(account_id, {})[book_id] = CachedStatus()
         try:
             found = await progress.of_book(self._pool, account_id, book_id)
             if found is None:
                 raise NeverGenerated
-            body = self._encoded(kept, found)
-            if self._is_ours(found.run) and not found.unattended:
-                kept.report = found  # without effect if the status was dropped from the cache meanwhile
+            body = self._encoded(entry, found)
+            if self._is_cacheable(found.run) and not found.unattended:
+                entry.report = found  # without effect if the status was dropped from the cache meanwhile
             return body
         finally:
-            if not kept.report:
-                self._drop(account_id, book_id, kept)
+            if not entry.report:
+                self._drop(account_id, book_id, entry)
 
-    def kept(self, account_id: int, book_id: int) -> bytes | None:
+    def cached(self, account_id: int, book_id: int) -> bytes | None:
         """The cached JSON; None if there is none, or if another process may have changed the run since."""
-        kept = self._kept.get(account_id, {}).get(book_id)
-        return self._encoded(kept, kept.report) if kept and kept.report and self._is_ours(kept.report.run) else None
+        entry = self._cache.get(account_id, {}).get(book_id)
+        if entry and entry.report and self._is_cacheable(entry.report.run):
+            return self._encoded(entry, entry.report)
+        return None
 
-    def _encoded(self, kept: CachedStatus, report: RunProgress) -> bytes:
+    def _encoded(self, entry: CachedStatus, report: RunProgress) -> bytes:
         """The JSON of a cached status. It is encoded again if the number of words or the outage has changed."""
-        words, outage = self._chapters.words_in_flight(report.run), self._outage(report.run)
-        if not kept.body or words != kept.words or outage != kept.outage:
-            kept.words, kept.outage, kept.body = words, outage, encode(report, words, outage, self._resources.model)
-        kept.asked_at = now()
-        return kept.body
+        words, outage = self._calls.words_in_flight(report.run), self._outage(report.run)
+        if not entry.body or words != entry.words or outage != entry.outage:
+            entry.words, entry.outage, entry.body = words, outage, encode(report, words, outage, self._resources.model)
+        entry.asked_at = now()
+        return entry.body
 
     def _outage(self, run: Run) -> Outage | None:
         """The outage that the run waits for: of the image model, of the text model, or one that its call reports."""
-        if run.phase is RunPhase.COVER or self._chapters.awaits_picture(run):
+        if run.phase is RunPhase.COVER or self._calls.awaits_picture(run):
             return self._resources.outage_of_pictures
         if run.phase not in BY_MODEL:
             return None
-        return self._resources.outage or self._chapters.wait(run)
+        return self._resources.outage or self._calls.outage_awaited(run)
 
     async def read_other(
         self, account_id: int, book_id: int, is_known: Callable[[bytes], bool], seconds: float
@@ -180,11 +182,11 @@ class Statuses:
                     return body
                 del body  # free it during the wait: there may be thousands of waiters
                 if not self._resources.draining:
-                    await self._look_again(changed, deadline - now())
+                    await self._wait_for_change(changed, deadline - now())
                 if self._resources.draining or now() >= deadline:
                     return None
 
-    async def _look_again(self, changed: Change, most: float) -> None:
+    async def _wait_for_change(self, changed: Change, most: float) -> None:
         """Wait for a change, or until it is time to poll, at most `most` seconds.
 
         The polling time is random, so that the waiting tasks do not all query the database at once.
@@ -199,41 +201,41 @@ class Statuses:
     def changed(self, key: Key) -> None:
         """Drop the book's cached status and wake the tasks that wait for a change of it."""
         account_id, book_id = key
-        self._drop(account_id, book_id, self._kept.get(account_id, {}).get(book_id))
+        self._drop(account_id, book_id, self._cache.get(account_id, {}).get(book_id))
         self.changes.tell(book_id)
 
     def book_changed(self, book_id: int) -> None:
         """Like `changed`, for a book whose account is unknown, as in another process's notification."""
-        for account_id, books in list(self._kept.items()):
+        for account_id, books in list(self._cache.items()):
             self._drop(account_id, book_id, books.get(book_id))
         self.changes.tell(book_id)
 
     def account_changed(self, account_id: int) -> None:
         """Drop the cached statuses of the account's books, after a request of the account has changed something."""
-        self._kept.pop(account_id, None)
+        self._cache.pop(account_id, None)
 
     def forget_all(self) -> None:
         """Drop all cached statuses, since another process may have changed any book."""
-        self._kept.clear()
+        self._cache.clear()
 
     def forget_old(self) -> None:
         """Drop statuses that nobody has asked for lately."""
         oldest = now() - FORGET_SECONDS
-        for account_id, books in list(self._kept.items()):
-            for book_id, kept in list(books.items()):
-                if kept.body and kept.asked_at < oldest:
-                    self._drop(account_id, book_id, kept)
+        for account_id, books in list(self._cache.items()):
+            for book_id, entry in list(books.items()):
+                if entry.body and entry.asked_at < oldest:
+                    self._drop(account_id, book_id, entry)
 
-    def _drop(self, account_id: int, book_id: int, kept: CachedStatus | None) -> None:
+    def _drop(self, account_id: int, book_id: int, entry: CachedStatus | None) -> None:
         """Drop this cached status, but not one that another reader has put in its place."""
-        books = self._kept.get(account_id, {})
-        if kept is not None and books.get(book_id) is kept:
+        books = self._cache.get(account_id, {})
+        if entry is not None and books.get(book_id) is entry:
             del books[book_id]
             if not books:
-                del self._kept[account_id]
+                del self._cache[account_id]
 
-    def _is_ours(self, run: Run) -> bool:
-        """Whether no other process can change the run.
+    def _is_cacheable(self, run: Run) -> bool:
+        """Whether the run's status may be cached, because no other process can change the run.
 
         This is so if no other process is alive and the run has either ended or is being written by this process.
         """

@@ -68,8 +68,8 @@ class StoredSteps:
     `failed`: the error of the last model call. None if the call succeeded, even if writing then failed because of the
     reply.
 
-    `due`: the loop time from which a lack of progress counts: when the last call ended or, during a call, its time
-    limit. None before the first call, and while a call waits until it can be sent.
+    `idle_from`: the loop time from which a lack of progress counts: when the last call ended or, during a call, its
+    time limit. None before the first call, and while a call waits until it can be sent.
 
     `replay`: whether `chapter` may have stored replies. If False, only requests about other chapters are looked up,
     such as the digest (the summary for later chapters) of a chapter that its author has changed.
@@ -81,7 +81,7 @@ class StoredSteps:
         self._replay = replay
         self._chapter = chapter
         self.halt = Halt()
-        self.due: float | None = None
+        self.idle_from: float | None = None
         self.failed: UpstreamAIError | None = None
         self.unstored: Step | None = None
         self.awaits_picture = False
@@ -91,24 +91,24 @@ class StoredSteps:
         self.draft_words: int | None = None  # words of the chapter so far, including the newest reply
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
-        with self.awaiting():
+        with self.timed_call():
             return await self._reply(request, attempt)
 
     @contextmanager
-    def awaiting(self, *, picture: bool = False) -> Iterator[None]:
-        """A context in which a call is made and awaited. When it ends, `due` is set to the current loop time.
+    def timed_call(self, *, picture: bool = False) -> Iterator[None]:
+        """A context in which a call is made and awaited. When it ends, `idle_from` is set to the current loop time.
 
-        Inside it `due` is None at first; a text call sets it to the call's time limit. `picture`: the call is to the
-        image model.
+        Inside it `idle_from` is None at first; a text call sets it to the call's time limit. `picture`: the call is to
+        the image model.
         """
-        self.due, self.awaits_picture = None, picture
+        self.idle_from, self.awaits_picture = None, picture
         try:
             yield
         finally:
-            self.due, self.awaits_picture = now(), False
+            self.idle_from, self.awaits_picture = now(), False
 
-    def _bound(self, seconds: float | None) -> None:
-        self.due = None if seconds is None else now() + seconds
+    def _set_time_limit(self, seconds: float | None) -> None:
+        self.idle_from = None if seconds is None else now() + seconds
 
     async def _reply(self, request: TextRequest, attempt: int) -> TextReply:
         await self.settle()
@@ -124,10 +124,12 @@ class StoredSteps:
         if self.scope.run_id is None:  # outside a run, a caller waits for the answer
             request = replace(request, patience=CALLER_PATIENCE)
         budget = self.budget(request.stage, request.chapter_number)
-        reply = _storable(await self._call(replace(request, halt=self.halt, on_bound=self._bound, budget=budget)))
-        self.words_asked += words_of(request)
+        reply = _storable(
+            await self._call(replace(request, halt=self.halt, on_bound=self._set_time_limit, budget=budget))
+        )
+        self.words_asked += words_counted_if_lost(request)
         entry = self.ledger_entry(request.stage, request.chapter_number, reply.spent)
-        self.unstored = Step(key, _to_json(reply), entry, words_of(request))
+        self.unstored = Step(key, _to_json(reply), entry, words_counted_if_lost(request))
         return reply
 
     async def has(self, request: TextRequest) -> bool:
@@ -136,10 +138,10 @@ class StoredSteps:
         await self.settle()
         return await self._stored(step_key(self.scope.salt, request, 0)) is not None
 
-    def beside(self) -> StoredSteps:
+    def for_concurrent_calls(self) -> StoredSteps:
         """Steps for concurrent calls, which are halted together with these."""
-        steps = StepsBeside(self._resources, self.scope, replay=self._replay, chapter=self._chapter)
-        steps.halt = self.halt.beside()
+        steps = ConcurrentSteps(self._resources, self.scope, replay=self._replay, chapter=self._chapter)
+        steps.halt = self.halt.for_concurrent_calls()
         return steps
 
     async def settle(self) -> None:
@@ -148,7 +150,7 @@ class StoredSteps:
             return
         health, backlog = self._resources.health, self._resources.backlog
         try:
-            async with backlog.keeping(sys.getsizeof(step.reply["text"])):
+            async with backlog.entry(sys.getsizeof(step.reply["text"])):
                 await health.through_outages(self.store_last, in_vain=backlog.make_room)
         except Dropped:
             self.unstored = None
@@ -188,22 +190,24 @@ class StoredSteps:
         except UpstreamAIError as error:
             self.failed = error
             if error.spent:
-                self.words_asked += words_of(request)
+                self.words_asked += words_counted_if_lost(request)
             await self.charge(self.ledger_entry(request.stage, request.chapter_number, error.spent))
             raise
         except asyncio.CancelledError as cancelled:
             self.charge(self.ledger_entry(request.stage, request.chapter_number, spent_before(cancelled)))
-            self._lose(request)
+            self._count_cut_off_words(request)
             raise
 
-    def _lose(self, request: TextRequest) -> None:
+    def _count_cut_off_words(self, request: TextRequest) -> None:
         """Count the words that a cancelled call asked for as words of its run, if the run was stopped.
 
         Otherwise, an author could stop a run again and again before each reply and get free words.
         """
         if (run_id := self.scope.run_id) is not None:
-            pool, health, words, call_id = self._resources.pool, self._resources.health, words_of(request), uuid4()
-            self._resources.ledger_writes.begin(health.through_outages(lambda: runs.lose(pool, run_id, words, call_id)))
+            resources, words, call_id = self._resources, words_counted_if_lost(request), uuid4()
+            resources.ledger_writes.begin(
+                resources.health.through_outages(lambda: runs.count_cut_off(resources.pool, run_id, words, call_id))
+            )
 
     def words_lost(self, draft_words: int) -> int:
         """How many words were requested in paid calls that brought no text.
@@ -232,7 +236,7 @@ class StoredSteps:
         return LedgerEntry(scope.account_id, scope.book_id, scope.run_id, stage, chapter_number, calls)
 
 
-class StepsBeside(StoredSteps):
+class ConcurrentSteps(StoredSteps):
     """Steps whose replies are stored before they are returned, since no text is committed with them."""
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
@@ -247,7 +251,7 @@ class StepsBeside(StoredSteps):
         return reply
 
 
-def words_of(request: TextRequest) -> int:
+def words_counted_if_lost(request: TextRequest) -> int:
     """How many words a paid call counts as if it brings no text: those it asked for, or a minimum.
 
     The minimum is MIN_WORDS_OF_A_CALL, which is also used for calls that write no chapter.

@@ -15,7 +15,6 @@ import structlog
 from bookgen.actors.actor import Key, Registry, now, spawn
 from bookgen.actors.blurbs import Blurbs
 from bookgen.actors.book import BookActor
-from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.jobs import Jobs
 from bookgen.actors.lease import RENEW_AGAIN_SECONDS, RENEW_SECONDS, Lease, ProviderLimits
 from bookgen.actors.messages import Abandon, Command, DeleteBook, Job, RowChanged
@@ -23,6 +22,7 @@ from bookgen.actors.production import Production
 from bookgen.actors.recovery import Crashes, Recovery, every
 from bookgen.actors.reports import Reports
 from bookgen.actors.resources import LeaseState, PaintsSpreads, Products, Resources, Writing
+from bookgen.actors.runs_in_flight import RunsInFlight
 from bookgen.actors.status_cache import Statuses
 from bookgen.actors.transaction import Transactions
 from bookgen.billing.cost_caps import CostCaps
@@ -71,17 +71,17 @@ class Supervisor:
         parts = (quota, writing, products, model, price, caps, painter, names_model, revision, context_tokens, role)
         self.resources = Resources(database.runs, database.lease, *parts, files or Files())
         self.transactions = Transactions(self.resources)
-        self.chapters = ChaptersInFlight(self.resources, chapters_at_once, Production(self.resources).perform)
+        self.runs_in_flight = RunsInFlight(self.resources, chapters_at_once, Production(self.resources).perform)
         self.jobs = Jobs(self.resources, self.transactions)
         self.reports = Reports(self.resources)
         self.blurbs = Blurbs(self.resources)
-        self.statuses = Statuses(database.http, self.resources, self.chapters)
+        self.statuses = Statuses(database.http, self.resources, self.runs_in_flight)
         self.registry = Registry(self._make_actor)
         self.crashes = Crashes(self.resources, self.transactions, self.statuses, self.registry)
         self.limits = ProviderLimits(self.resources)
-        self.lease = Lease(self.resources, self.limits, self._lose)
+        self.lease = Lease(self.resources, self.limits, self._drop_work)
         self.recovery = Recovery(
-            self.resources, self.transactions, self.chapters, self.statuses, self.registry, self.crashes
+            self.resources, self.transactions, self.runs_in_flight, self.statuses, self.registry, self.crashes
         )
         self.restored = False
         self._database = database
@@ -106,7 +106,7 @@ class Supervisor:
             spawn(every(SWEEP_SECONDS, self.sweep, self.resources)),
             spawn(listen(self._database.direct_dsn, self._notified, self.limits.heard, self._listening)),
         ]
-        if self.resources.serves:
+        if self.resources.writes_runs:
             self._loops += [
                 spawn(every(0, self._sweep_when_a_run_waits, self.resources)),
                 spawn(every(LOOK_SECONDS, self._look, self.resources)),
@@ -132,9 +132,9 @@ class Supervisor:
     async def _sweep(self) -> bool:
         if not self.resources.has_lease:
             return False
-        self.chapters.give_up_stalled()
+        self.runs_in_flight.give_up_stalled()
         await self.lease.expire_dead_processes()
-        if self.resources.serves and not await self._awaits_operator():
+        if self.resources.writes_runs and not await self._awaits_operator():
             await self.recovery.sweep(takes_over=self.lease.trusts_expiry)
         await self.jobs.forget_lost()
         self.registry.passivate(unused_since=now() - IDLE_SECONDS)
@@ -174,7 +174,7 @@ class Supervisor:
         await add_past_usage(self.resources.pool)
 
     async def _look(self) -> bool:
-        return self.resources.other_processes > 0 and await self.recovery.check_chapters_in_flight()
+        return self.resources.other_processes > 0 and await self.recovery.check_runs_in_flight()
 
     def _notified(self, book_id: int) -> None:
         if book_id == JOINED:
@@ -199,7 +199,14 @@ class Supervisor:
 
     def _make_actor(self, key: Key) -> BookActor:
         return BookActor(
-            key, self.resources, self.transactions, self.chapters, self.jobs, self.statuses, self.registry, self.crashes
+            key,
+            self.resources,
+            self.transactions,
+            self.runs_in_flight,
+            self.jobs,
+            self.statuses,
+            self.registry,
+            self.crashes,
         )
 
     @property
@@ -217,7 +224,7 @@ class Supervisor:
 
     def counts(self) -> dict[str, int]:
         """The number of actors in memory, and of runs that are being written."""
-        return {"resident": len(self.registry), "running": len(self.chapters.by_run)}
+        return {"resident": len(self.registry), "running": len(self.runs_in_flight.by_run)}
 
     # Find
 
@@ -283,10 +290,10 @@ class Supervisor:
         finally:
             await self._let_go()
 
-    def _lose(self) -> None:
+    def _drop_work(self) -> None:
         """Drop all work in flight."""
         for actor in self.registry:
-            actor.lose()
+            actor.cancel_without_storing()
 
     def _busy(self) -> bool:
         return bool(self.jobs.tasks or self.reports.tasks or self.blurbs.tasks) or not all(
@@ -297,7 +304,7 @@ class Supervisor:
         cut: list[asyncio.Task[None]] = [*self._loops, *self.jobs.tasks, *self.reports.tasks, *self.blurbs.tasks]
         for task in cut:
             task.cancel()
-        self._lose()
+        self._drop_work()
         self.registry.clear()
         # The next process does not repeat the calls whose replies are stored by then.
         await _finished(self.resources.ledger_writes.tasks)

@@ -166,10 +166,10 @@ class Transactions:
         if decision.run is None or (decision.run == state.run and not decision.effects):
             return Committed(state.run)
         effects = decision.effects
-        run = replace(self._owned(state, decision.run), last_op=op)
+        run = replace(self._with_owner(state, decision.run), last_op=op)
         if Effect.INSERT in effects:
             run = await runs.insert(connection, run)
-            if state.run and _goes_on(state.run, effects):
+            if state.run and _inherits_draft(state.run, effects):
                 await steps.forget_finished(connection, state.run.id, state.run.current_chapter)
                 run = await runs.inherit(connection, run, state.run)
             elif state.run:
@@ -180,9 +180,9 @@ class Transactions:
             await self._count_failed(connection, run, decision.words_lost)
         await self._settle_quota(connection, state, run, effects)
         await self._settle_rows(connection, state, run, effects)
-        if run.owner not in (None, self._resources.boot_id) or not self._resources.serves:
+        if run.owner not in (None, self._resources.boot_id) or not self._resources.writes_runs:
             await notifications.notify(connection, run.book_id)
-        if not self._resources.serves and (Effect.PROMOTE in effects or run.status is RunStatus.RUNNING):
+        if not self._resources.writes_runs and (Effect.PROMOTE in effects or run.status is RunStatus.RUNNING):
             await notifications.notify_waiting(connection)
         promoted = await self._promote(connection, run.account_id) if Effect.PROMOTE in effects else None
         return Committed(run, promoted)
@@ -213,7 +213,7 @@ class Transactions:
         """
         quota = self._resources.quota
         if quota.billing and not await failed_jobs.count_free(connection, quota, run.account_id):
-            await runs.lose_failed(connection, run.id, words)
+            await runs.count_failed(connection, run.id, words)
 
     async def _keeps_hold(self, connection: asyncpg.Connection, state: BookState, run: Run) -> bool:
         """Whether the hold of an ended run (the allowance or credit set aside for it) stays with the book.
@@ -288,7 +288,7 @@ class Transactions:
             return None
         return await runs.promote(connection, account_id, resources.boot_id, resources.call_seconds)
 
-    def _owned(self, state: BookState, run: Run) -> Run:
+    def _with_owner(self, state: BookState, run: Run) -> Run:
         """The run, with this process as its owner if the run now starts or continues.
 
         The owner stays if its call for this run is still in flight, in this process or in another living one. There is
@@ -301,7 +301,7 @@ class Transactions:
         in_flight = run.call_started_at is not None
         if in_flight and (run.owner == self._resources.boot_id or state.owner_alive):
             return run
-        if not self._resources.serves or self._resources.awaits_operator:
+        if not self._resources.writes_runs or self._resources.awaits_operator:
             return replace(taken_by(run, self._resources.boot_id), owner=None)
         if not self._resources.takes_runs:
             raise Unavailable
@@ -332,6 +332,6 @@ class Transactions:
         )
 
 
-def _goes_on(former: Run, effects: frozenset[Effect]) -> bool:
+def _inherits_draft(former: Run, effects: frozenset[Effect]) -> bool:
     """Whether a new run uses the stored parts of the chapter that the previous run left unfinished."""
     return former.status in (RunStatus.STOPPED, RunStatus.ERROR) and Effect.REWRITE not in effects

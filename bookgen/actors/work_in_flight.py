@@ -67,13 +67,13 @@ class WorkInFlight(Generic[R]):
     """The work on a run. `run` is the run's row when the work was announced.
 
     The result is accepted only if the row still has the same epoch (it grows with each process that takes the run) and
-    call number. `placed`: the work has one of the places for concurrent work. `words`: the words written so far.
+    call number. `has_place`: the work has one of the places for concurrent work. `words`: the words written so far.
     `stalled`: the work was given up because it made no progress.
     """
 
     run: Run
     steps: StoredSteps
-    placed: bool = False
+    has_place: bool = False
     stalled: bool = False
     words: int = 0
     task: asyncio.Task[R] = field(init=False)
@@ -81,7 +81,7 @@ class WorkInFlight(Generic[R]):
     def halt(self) -> None:
         """Make no further model call. A call in flight may finish, and its reply is kept."""
         self.steps.halt.set()
-        if not self.placed:
+        if not self.has_place:
             self.cancel()
 
     def stall(self) -> None:
@@ -156,12 +156,12 @@ class ChapterWork(WorkInFlight[Written]):
     def shrink(self) -> None:
         self.material = None
 
-    def place(self, material: Material) -> Chapter:
+    def begin_writing(self, material: Material) -> Chapter:
         """Note that the work has one of the places for concurrent work, and return the chapter to write.
 
         Raises CallsHalted if there is nothing to write, since the author has deleted the chapter or written it.
         """
-        self.placed, self.material = True, material
+        self.has_place, self.material = True, material
         number = self.run.current_chapter
         chapter = next((c for c in material.chapters if c.chapter_number == number), None)
         if chapter is None or (chapter.content and chapter.rewrite_run != self.run.id):

@@ -51,7 +51,7 @@ def keep_times(config: Config) -> KeepTimes:
 async def require_place(config: Config, files: Files, db: DB) -> None:
     """Raise StartupError if the place for new files is unusable. If it is only unreachable for now, log a warning."""
     try:
-        await files.try_out(files.address, partial(stored_files.samples, db))
+        await files.check_place(files.address, partial(stored_files.samples, db))
     except FilesRefused as error:
         raise StartupError(f"BOOKGEN_FILES={config.files} can't be used: {error.reason}") from error
     except FilesUnavailable as error:

@@ -240,7 +240,7 @@ class _Calls:
     async def has(self, request: TextRequest) -> bool:
         return False
 
-    def beside(self) -> _Calls:
+    def for_concurrent_calls(self) -> _Calls:
         return self
 
 
@@ -334,7 +334,7 @@ async def files(settings: Config) -> str:
     stored = build_files(settings)
     try:
         samples = await _samples(settings)
-        await stored.try_out(stored.address, partial(_samples, settings))
+        await stored.check_place(stored.address, partial(_samples, settings))
         for each in samples:
             await stored.get(each)
     except FilesUnavailable as error:

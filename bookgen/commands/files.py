@@ -48,7 +48,7 @@ async def run(options: Namespace) -> int:
         raise InvalidInput(f"TARGET must be {FILES_TAKES} (got {target!r}).") from None
     files, address = build_files(settings), address_of(target)
     async with open_database(settings) as database:
-        await files.try_out(address, partial(stored_files.samples, database.http))
+        await files.check_place(address, partial(stored_files.samples, database.http))
         move = await Mover(database.http, files, address, _Progress().show).run()
         waiting = await stored_files.waiting(database.http)
         missing = [await _missing(database.http, file) for file in move.missing] if options.without_missing else []

@@ -148,7 +148,7 @@ class Files:
     async def delete(self, file: StoredFile) -> None:
         await self._noting_losses(file.place, self._places.at(file.place).delete(file.name))
 
-    async def try_out(self, address: str | None, samples: Callable[[], Awaitable[Sequence[StoredFile]]]) -> None:
+    async def check_place(self, address: str | None, samples: Callable[[], Awaitable[Sequence[StoredFile]]]) -> None:
         """Check that the place at `address` can store files and still has its newest file.
 
         Raises FilesUnavailable if not. If no file is stored there according to the database, a missing folder is
@@ -166,7 +166,7 @@ class Files:
             except FileMissing:
                 if each in await samples():  # it was not deleted in the meantime
                     raise FilesRefused(f"{address} has lost the file {each.name}. Is the folder mounted?") from None
-        await place.try_out()
+        await place.check()
 
     async def _noting_losses(self, address: str, call: Awaitable[T]) -> T:
         """Await the call. Log once when the place becomes unreachable, and once when it is reachable again."""

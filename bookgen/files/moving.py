@@ -53,7 +53,7 @@ class Mover:
         for _ in range(PASSES):
             before, move.missing = move.files, []
             async for batch in self._batches():
-                await self._all(batch, move)
+                await self._move_batch(batch, move)
                 await sweep(self._db, self._files)
             if move.files == before:
                 break
@@ -70,12 +70,12 @@ class Mover:
             yield found
             place = (found[-1].book_id, found[-1].digest)
 
-    async def _all(self, batch: Sequence[Movable], move: Move) -> None:
+    async def _move_batch(self, batch: Sequence[Movable], move: Move) -> None:
         turns = asyncio.Semaphore(AT_ONCE)
 
         async def one(each: Movable) -> None:
             async with turns:
-                moved = await self._one(each)
+                moved = await self._move_file(each)
             if moved is False and each.file:
                 move.missing.append(each.file)
             if moved:
@@ -87,7 +87,7 @@ class Mover:
         if errors := [each for each in outcomes if isinstance(each, BaseException)]:
             raise errors[0]
 
-    async def _one(self, each: Movable) -> bool | None:
+    async def _move_file(self, each: Movable) -> bool | None:
         """Move one file. Returns True if it was moved, and False if it is missing or damaged.
 
         Returns None if someone else has deleted or moved it in the meantime.

@@ -63,7 +63,7 @@ class FilePlace(ABC):
         mounted, and a new folder would hide that.
         """
 
-    async def try_out(self) -> None:
+    async def check(self) -> None:
         """Write a file, read it and remove it. Raises FilesUnavailable if any of this fails.
 
         There are several attempts, because another process may be doing the same and remove the file.

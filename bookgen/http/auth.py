@@ -259,7 +259,7 @@ async def delete_account(request: web.Request) -> web.Response:
     services, account_id = request.app[SERVICES], request[ACCOUNT_ID]
     token = request.headers["Authorization"].removeprefix("Bearer ")
     async with _own_guess(request):
-        await services.accounts.profiles.require_leave(
+        await services.accounts.profiles.require_may_delete(
             account_id, request[BODY].get("current_password"), services.accounts.signed_in_at(token)
         )
     await services.departure.delete(account_id)

@@ -74,7 +74,7 @@ class Fact:
     id: int = 0
 
     @property
-    def told(self) -> str:
+    def prompt_text(self) -> str:
         """The fact as it is worded in the prompts of later chapters."""
         event = f" {self.event.replace('_', ' ')}" if self.event else ""
         intent = f" (intended: {self.reason})" if self.status is FactStatus.INTENDED and self.reason else ""
@@ -86,7 +86,7 @@ class Fact:
         return self.status is FactStatus.INTENDED or (bool(self.noted) and self.status is FactStatus.SETTLED)
 
     @property
-    def is_told(self) -> bool:
+    def is_in_prompts(self) -> bool:
         """Whether the prompts of later chapters list the fact.
 
         They leave out facts that the author calls wrong, and facts that only say what somebody did (`FactEvent.ACTS`).

@@ -42,7 +42,7 @@ class Halt:
         self._set = asyncio.Event()
         self._waits: set[asyncio.Timeout] = set()
 
-    def beside(self) -> Halt:
+    def for_concurrent_calls(self) -> Halt:
         """A halt for concurrent calls. It is set and cleared together with this one, but has its own `waits_for`."""
         other = Halt()
         other._set, other._waits = self._set, self._waits

@@ -62,7 +62,7 @@ class Corrections:
         if report_id is not None:
             await self.apply(account_id, report_id, lambda each: each.safe)
 
-    async def place(self, account_id: int, chapter_id: int) -> None:
+    async def update_offsets(self, account_id: int, chapter_id: int) -> None:
         """Update the offsets of the chapter's pending suggestions after its text has changed.
 
         If the chapter keeps changing, the suggestions keep their old offsets. No error is raised, since the caller only

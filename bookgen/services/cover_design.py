@@ -101,5 +101,5 @@ class _PaidSteps(Steps):
     async def has(self, request: TextRequest) -> bool:
         return False
 
-    def beside(self) -> Steps:
+    def for_concurrent_calls(self) -> Steps:
         return self

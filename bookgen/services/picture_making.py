@@ -169,7 +169,7 @@ class PictureMaker:
             avoided=idea.families if idea else (),
             subject=subject,
         )
-        drawn: FinishedCover = await self._drawn(order, job)
+        drawn: FinishedCover = await self._run_job(order, job)
         design = CoverDesign(copy, seed, drawn.style, variant, subject)
         order.paid.append(Spent(OFFLINE, Usage(calls=1, images=1)))
         return await self._marked_cover(drawn, SourceType.DRAWN, design)
@@ -209,7 +209,7 @@ class PictureMaker:
             return await self._spread(order, chapter, prompt)
         if self._images is None:
             job = PictureJob(f"{book.id} {book.title}", book.genre, variant)
-            drawn: FinishedPicture = await self._drawn(order, job)
+            drawn: FinishedPicture = await self._run_job(order, job)
             order.paid.append(Spent(OFFLINE, Usage(calls=1, images=1)))
             return await self._marked(drawn, SourceType.DRAWN)
         asked = ILLUSTRATION_PROMPT.format(
@@ -222,7 +222,9 @@ class PictureMaker:
     async def _marked(self, finished: FinishedPicture, source: SourceType) -> MadePicture:
         return MadePicture(await self._marks.marked(finished.picture, source), source, finished.shows)
 
-    async def _drawn(self, order: PictureOrder, job: CoverJob | PictureJob | ReceivedJob, *, paid: bool = False) -> Any:
+    async def _run_job(
+        self, order: PictureOrder, job: CoverJob | PictureJob | ReceivedJob, *, paid: bool = False
+    ) -> Any:
         """Run the job in a worker process and return its result.
 
         If too many jobs are waiting, this raises RenderingFailed. For a run, or for a picture that is already `paid`
@@ -257,7 +259,7 @@ class PictureMaker:
         """Check and re-encode a picture from the provider in a worker process."""
         order.paid += reply.spent
         try:
-            return await self._drawn(order, job, paid=True)
+            return await self._run_job(order, job, paid=True)
         except InvalidInput as error:
             if "image" not in error.details:
                 raise

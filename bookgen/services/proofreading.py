@@ -125,7 +125,7 @@ class Proofreading:
 
         Raises NotFound beyond the last page.
         """
-        await self._place(account_id, report_id)
+        await self._update_offsets(account_id, report_id)
         count = await suggestions.count(self._pool, account_id, report_id, chosen)
         if number > max(1, -(-count // PAGE_SIZE)):
             raise NotFound("This page does not exist. Use the `next` and `previous` links.")
@@ -135,7 +135,7 @@ class Proofreading:
 
     async def preview(self, account_id: int, report_id: int, suggestion_id: int) -> Preview:
         """The preview of a suggestion. Raises NotFound, and Conflict if it cannot be applied (any more)."""
-        await self._place(account_id, report_id)
+        await self._update_offsets(account_id, report_id)
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         chapter = must_exist(await chapters.find(self._pool, account_id, suggestion.chapter_id))
         if suggestion.status is not SuggestionStatus.PENDING:
@@ -193,10 +193,10 @@ class Proofreading:
     async def _suggestion(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
         return must_exist(await suggestions.find(self._pool, account_id, report_id, suggestion_id), "suggestion")
 
-    async def _place(self, account_id: int, report_id: int) -> None:
-        """Find the places of the report's suggestions again in chapters that have changed since they were placed."""
+    async def _update_offsets(self, account_id: int, report_id: int) -> None:
+        """Update the offsets of the report's suggestions in chapters that have changed since they were stored."""
         for chapter_id in await suggestions.outdated(self._pool, account_id, report_id):
-            await self._corrections.place(account_id, chapter_id)
+            await self._corrections.update_offsets(account_id, chapter_id)
 
 
 def _wanted(have_text: Mapping[int, bool], chapter_ids: Sequence[int] | None) -> list[int]:

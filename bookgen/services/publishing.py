@@ -30,8 +30,8 @@ from bookgen.threads import compute
 
 PREVIEW, PAGES, SCANS = "preview", "pages", "scans"
 Chosen = ExportSettings | None  # None: the settings that are stored with the book
-MAX_HOPELESS = 10_000
-HOPELESS_SECONDS = 600.0  # after which a file is tried again: the machine may just have been busy
+MAX_RECENT_TIMEOUTS = 10_000
+RETRY_SECONDS = 600.0  # after a timeout the file is not tried sooner; the machine may just have been busy
 
 KINDS = (*FORMATS, "preview", "pages", "scans")  # of export jobs
 metrics.start_at_zero(metrics.EXPORTS, KINDS, ("ok", "timeout", "failed"))
@@ -76,8 +76,8 @@ class _Shared:
 class Publisher:
     """Makes the files of books.
 
-    `_hopeless` remembers the files that took too long to make, by book id and kind. It stores when the book was last
-    changed, and the monotonic time of the attempt.
+    `_recent_timeouts` remembers the files that took too long to make, by book id and kind. It stores when the book was
+    last changed, and the monotonic time of the attempt.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Publisher:
         self._shortage = shortage
         self._marks_origin = marks_origin
         self._under_way: dict[str, _Shared] = {}
-        self._hopeless: dict[tuple[int, str], tuple[datetime, float]] = {}
+        self._recent_timeouts: dict[tuple[int, str], tuple[datetime, float]] = {}
 
     @property
     def load(self) -> RenderLoad:
@@ -115,7 +115,7 @@ class Publisher:
         """The book as a file in one of the plan's formats. Only the plan decides about the watermark."""
         book, plan = await self._book(account_id, book_id)
         require_format(plan, format, self._quota.upgrade_url)
-        made = await self._made(format, book, settings, plan)
+        made = await self._get_or_make(format, book, settings, plan)
         await exports.count(self._database.http, account_id, format)
         entry = FORMATS[format]
         return _exported(made, entry.content_type, file_name(book.title, entry.extension))
@@ -128,12 +128,12 @@ class Publisher:
         book, plan = await self._book(account_id, book_id)
         # A plan is a row that can name a format which this release does not have, as during a rolling upgrade.
         for format in (each for each in plan.features.export_formats if each in FORMATS):
-            await self._made(format, book, None, plan)
+            await self._get_or_make(format, book, None, plan)
 
     async def preview(self, account_id: int, book_id: int, settings: Chosen = None) -> ExportedFile:
         """The first pages as PDF with the watermark PREVIEW, for all plans."""
         book, plan = await self._book(account_id, book_id)
-        made = await self._made(PREVIEW, book, settings, plan)
+        made = await self._get_or_make(PREVIEW, book, settings, plan)
         name = file_name(f"{book.title} (preview)", "pdf")
         return _exported(made, FORMATS["pdf"].content_type, name)
 
@@ -143,7 +143,7 @@ class Publisher:
         Raises NotFound beyond the last page.
         """
         book, plan = await self._book(account_id, book_id)
-        made = await self._made(PAGES, book, None, plan)
+        made = await self._get_or_make(PAGES, book, None, plan)
         pages = made.body if count is None else some_pages(made.body, first, count)
         if not pages:
             raise NotFound("No such page. Send `page=1` and read the number of pages in `page_count`.")
@@ -156,7 +156,7 @@ class Publisher:
         """
         book, plan = await self._book(account_id, book_id)
         settings = replace(settings or ExportSettings.of_book(book.export_settings), cover_wrap=False)
-        made = await self._made(SCANS, book, settings, plan, first=(batch - 1) * PAGES_OF_A_SCAN + 1)
+        made = await self._get_or_make(SCANS, book, settings, plan, first=(batch - 1) * PAGES_OF_A_SCAN + 1)
         if made.body.endswith(b"[]}"):
             raise NotFound("No such page. Send `page`: 1, and read the number of pages in `page_count`.")
         return BookPages(book, await covers.of_book(self._database.http, book.id), made.body)
@@ -171,7 +171,7 @@ class Publisher:
         book = must_exist(await books.find(self._database.http, account_id, book_id))
         return book, await self._quota.plan(self._database.http, account_id)
 
-    async def _made(self, kind: str, book: Book, settings: Chosen, plan: Plan, *, first: int = 0) -> _MadeFile:
+    async def _get_or_make(self, kind: str, book: Book, settings: Chosen, plan: Plan, *, first: int = 0) -> _MadeFile:
         """The file from the cache, or made now; concurrent requests for the same file share the work.
 
         An account makes only a few files at a time. The book is loaded only when it is the account's turn, so that
@@ -179,7 +179,7 @@ class Publisher:
         """
         settings = settings or ExportSettings.of_book(book.export_settings)
         async with self._pool.turn(book.account_id):
-            written, missing = _parted(await chapters.of_book(self._database.http, book.id))
+            written, missing = _split_by_text(await chapters.of_book(self._database.http, book.id))
             if not written:
                 raise Conflict("This book has no text yet. Write it first (POST /books/{id}/generate/).")
             if missing and settings.require_complete:
@@ -191,7 +191,7 @@ class Publisher:
             db, watermark = self._database.http, plan.features.watermark
             job = await render_job(db, self._files, kind, book, written, settings, watermark, marks=self._marks_origin)
             job = replace(job, first=first)
-            self._refuse_hopeless(job)
+            self._refuse_recent_timeout(job)
             digest = await asyncio.to_thread(lambda: job.digest)
             found = await self._files.export(db, book.id, digest)
             return _MadeFile(digest, found or await self._once(digest, lambda: self._make(job, digest)), missing)
@@ -217,7 +217,7 @@ class Publisher:
             outcome = "ok"
         except RenderTimeout:
             outcome = "timeout"
-            self._remember_hopeless(job)
+            self._remember_timeout(job)
             raise
         finally:
             metrics.EXPORTS.labels(job.kind, outcome).inc()
@@ -226,25 +226,25 @@ class Publisher:
             await self._files.keep_export(self._database.http, job.book.id, digest, job.kind, body)
         return body
 
-    def _refuse_hopeless(self, job: Job) -> None:
-        changed, since = self._hopeless.get((job.book.id, job.kind), (None, 0.0))
-        if changed == _changed(job) and time.monotonic() < since + HOPELESS_SECONDS:
+    def _refuse_recent_timeout(self, job: Job) -> None:
+        changed, since = self._recent_timeouts.get((job.book.id, job.kind), (None, 0.0))
+        if changed == _changed(job) and time.monotonic() < since + RETRY_SECONDS:
             raise Conflict(
                 "Creating this file took too long or needed too much memory. Shorten the book's longest chapter (PATCH "
                 "/chapters/{id}/), then export again. If the server was just busy, export again in ten minutes."
             )
 
-    def _remember_hopeless(self, job: Job) -> None:
-        self._hopeless[job.book.id, job.kind] = _changed(job), time.monotonic()
-        if len(self._hopeless) > MAX_HOPELESS:
-            del self._hopeless[next(iter(self._hopeless))]
+    def _remember_timeout(self, job: Job) -> None:
+        self._recent_timeouts[job.book.id, job.kind] = _changed(job), time.monotonic()
+        if len(self._recent_timeouts) > MAX_RECENT_TIMEOUTS:
+            del self._recent_timeouts[next(iter(self._recent_timeouts))]
 
 
 def _exported(made: _MadeFile, content_type: str, name: str) -> ExportedFile:
     return ExportedFile(made.body, content_type, name, made.digest, made.missing_chapters)
 
 
-def _parted(outline: Sequence[Chapter]) -> tuple[list[Chapter], list[int]]:
+def _split_by_text(outline: Sequence[Chapter]) -> tuple[list[Chapter], list[int]]:
     """The chapters with text, and the numbers of those without."""
     written = [chapter for chapter in outline if chapter.content.strip()]
     return written, [chapter.chapter_number for chapter in outline if not chapter.content.strip()]

@@ -42,7 +42,7 @@ class Painter:
         """Make the book's character sheet."""
         job = SheetJob(_seed(book), pictures.cast(book))
         request = ImageRequest(STAGE, pictures.sheet(book), WIDE, book.account_id, None, halt=halt, budget=budget)
-        return await self._made(job, request)
+        return await self._make(job, request)
 
     async def spread(
         self,
@@ -72,23 +72,23 @@ class Painter:
             halt=halt,
             budget=budget,
         )
-        return await self._made(job, request)
+        return await self._make(job, request)
 
-    async def _made(self, job: SceneJob | SheetJob, request: ImageRequest) -> Painted:
+    async def _make(self, job: SceneJob | SheetJob, request: ImageRequest) -> Painted:
         if self._images is None:
-            drawn: FinishedPicture = await self._worked(job, request, ())
+            drawn: FinishedPicture = await self._run_job(job, request, ())
             return await self._painted(drawn, SourceType.DRAWN, (Spent(OFFLINE, Usage(calls=1, images=1)),))
         reply = await self._images.paint(request)
         try:
             with paid_for(reply.spent):
-                received = await self._worked(ReceivedJob(reply.data), request, reply.spent)
+                received = await self._run_job(ReceivedJob(reply.data), request, reply.spent)
                 return await self._painted(received, SourceType.MODEL, reply.spent)
         except InvalidInput as error:
             raise UpstreamAIError(
                 UNUSABLE, stage=STAGE, retryable=True, chapter_number=request.chapter_number, spent=reply.spent
             ) from error
 
-    async def _worked(
+    async def _run_job(
         self, job: SceneJob | SheetJob | ReceivedJob, request: ImageRequest, paid: Sequence[Spent]
     ) -> FinishedPicture:
         """Run the job in a worker process, waiting for a free one.

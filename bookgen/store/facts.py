@@ -135,8 +135,10 @@ def corrected(digests: Mapping[int, Digest], facts: Sequence[Fact]) -> dict[int,
     return {
         number: changed(
             digest,
-            facts=tuple(fact.told for fact in noted[number] if fact.is_told) if noted[number] else digest.facts,
-            settled=tuple(fact.told for fact in noted[number] if fact.is_decided),
+            facts=tuple(fact.prompt_text for fact in noted[number] if fact.is_in_prompts)
+            if noted[number]
+            else digest.facts,
+            settled=tuple(fact.prompt_text for fact in noted[number] if fact.is_decided),
             threads_opened=told(digest.threads_opened),
             threads_closed=told([each for each in digest.threads_closed if (number, each) not in reopened]),
         )

@@ -32,9 +32,9 @@ other statements do not change the state. Each may write a run while it is
     release              queued, running, paused         owner                       no owner, no call in flight
     PROGRESS             queued, running, paused, error  the reply is new            crash count, words of the draft
     forget_draft         any                             locks of `book_state.lock`  no words of a draft
-    lose                 stopped                         the call is new             words of a call that was cut off
+    count_cut_off        stopped                         the call is new             words of a call that was cut off
     LOST_REPLY           stopped                         the call is new             words of a reply that came late
-    lose_failed          any                             locks of `book_state.lock`  words of calls that failed
+    count_failed         any                             locks of `book_state.lock`  words of calls that failed
     recount              paused                          locks of `book_state.lock`  the number of chapters
     count_words          any                             locks of `book_state.lock`  words that its usage counts
 
@@ -224,23 +224,23 @@ async def inherit(connection: asyncpg.Connection, run: Run, former: Run) -> Run:
     return run_of(row)
 
 
-LOSE = """
+COUNT_CUT_OFF = """
     UPDATE run SET words_lost = words_lost + $2, lost_calls = lost_calls || $3::uuid
      WHERE id = $1 AND status = 'stopped' AND $3 <> ALL (lost_calls)
 """
 
 
-async def lose(db: DB, run_id: UUID, words: int, call_id: UUID) -> None:
+async def count_cut_off(db: DB, run_id: UUID, words: int, call_id: UUID) -> None:
     """Count as lost the `words` that a model call was asked for when a stop cut it off. The call is charged in part.
 
     Idempotent per `call_id`. Does nothing unless the run is stopped.
     """
-    await db.execute(LOSE, run_id, words, call_id)
+    await db.execute(COUNT_CUT_OFF, run_id, words, call_id)
 
 
-LOSE_FAILED = "UPDATE run SET words_lost = words_lost + $2 WHERE id = $1"
+COUNT_FAILED = "UPDATE run SET words_lost = words_lost + $2 WHERE id = $1"
 
 
-async def lose_failed(connection: asyncpg.Connection, run_id: UUID, words: int) -> None:
+async def count_failed(connection: asyncpg.Connection, run_id: UUID, words: int) -> None:
     """Count as lost the `words` that failed model calls were asked for. They were charged, but gave no usable text."""
-    await connection.execute(LOSE_FAILED, run_id, words)
+    await connection.execute(COUNT_FAILED, run_id, words)

@@ -238,7 +238,7 @@ def _index_of(folder: Path, url: str) -> PassageIndex:
 
 
 def _extract(passage: Passage, question: str, index: PassageIndex) -> str:
-    said = index.telling(passage, question, EXTRACT)
+    said = index.matching_statements(passage, question, EXTRACT)
     short = (
         each if len(each) <= MAX_STATEMENT_CHARACTERS else each[: each.rfind(" ", 0, MAX_STATEMENT_CHARACTERS)] + " …"
         for each in said

@@ -47,13 +47,13 @@ class Facts:
 class Speaker:
     """Puts the facts into sentences of one language. `templates`: the language's section of answers.toml.
 
-    `named`: the words of the question. If some of them are names of plans, only those plans are described.
+    `question_words`: the words of the question. If some of them are names of plans, only those plans are described.
     """
 
     facts: Facts
     offer: ForSale
     templates: Mapping[str, str]
-    named: frozenset[str] = field(default_factory=frozenset)
+    question_words: frozenset[str] = field(default_factory=frozenset)
 
     def say(self, topic: str) -> str:
         """The sentences about a topic."""
@@ -61,7 +61,7 @@ class Speaker:
             case "plans" | "packages" | "addons" if not self.facts.sells:
                 return self.templates["unsold"]
             case "plans":
-                asked = [plan for plan in self.offer.plans if _names(plan) & self.named]
+                asked = [plan for plan in self.offer.plans if _names(plan) & self.question_words]
                 return "\n".join(map(self._plan, asked or self.offer.plans))
             case "packages":
                 return "\n".join(map(self._package, self.offer.packages))

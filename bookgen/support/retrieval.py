@@ -117,7 +117,7 @@ class PassageIndex:
         ranked = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
         return [self._passages[place] for place in ranked[:most] if scores[place] > 0]
 
-    def telling(self, passage: Passage, question: str, most: int) -> list[str]:
+    def matching_statements(self, passage: Passage, question: str, most: int) -> list[str]:
         """Up to `most` statements of the passage that match the question, in order; its first ones if none matches."""
         said = statements(passage.text)
         asked = frozenset(words(question))

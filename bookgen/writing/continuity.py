@@ -236,7 +236,7 @@ def _read(reply: Mapping[str, Any], number: int, content: str, threads: Sequence
         chapter_number=number,
         content_hash=content_hash(content),
         summary=structured.text_of(reply, "summary", longest=1_200),
-        facts=tuple(fact.told for fact in noted if fact.is_told),
+        facts=tuple(fact.prompt_text for fact in noted if fact.is_in_prompts),
         threads_opened=opened,
         threads_closed=_closed(closed, threads),
         noted=noted,

@@ -45,7 +45,7 @@ async def noting(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest]
     if not (unnoted := _unnoted(draft)):
         yield
         return
-    task = asyncio.create_task(_note(unnoted, draft, steps.beside(), on_digest))
+    task = asyncio.create_task(_note(unnoted, draft, steps.for_concurrent_calls(), on_digest))
     try:
         yield
         await asyncio.wait([task], timeout=SECONDS)

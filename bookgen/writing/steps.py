@@ -21,6 +21,6 @@ class Steps(Protocol):
         """Whether a reply to the request is stored, so that asking costs nothing."""
         ...
 
-    def beside(self) -> Steps:
+    def for_concurrent_calls(self) -> Steps:
         """A second instance, for calls that run in parallel with the calls of the first."""
         ...

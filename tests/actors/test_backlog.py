@@ -67,7 +67,7 @@ async def test_in_a_long_outage_the_oldest_text_is_dropped_and_its_run_says_so(
 async def test_texts_within_the_limit_are_kept_however_often_the_database_is_tried() -> None:
     backlog = Backlog(most_bytes=10)
 
-    async with backlog.keeping(4), backlog.keeping(6):
+    async with backlog.entry(4), backlog.entry(6):
         backlog.make_room()
         assert backlog.size == 10
 
@@ -78,7 +78,7 @@ async def test_a_text_larger_than_the_limit_is_dropped_itself() -> None:
     backlog = Backlog(most_bytes=10)
 
     async def wait() -> None:
-        async with backlog.keeping(11):
+        async with backlog.entry(11):
             backlog.make_room()
             await asyncio.Event().wait()
 
@@ -88,5 +88,5 @@ async def test_a_text_larger_than_the_limit_is_dropped_itself() -> None:
 
 async def test_a_timeout_inside_the_block_is_not_reported_as_a_drop() -> None:
     with pytest.raises(TimeoutError):
-        async with Backlog().keeping(1), asyncio.timeout(0.01):
+        async with Backlog().entry(1), asyncio.timeout(0.01):
             await asyncio.Event().wait()

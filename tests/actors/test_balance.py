@@ -77,9 +77,9 @@ async def test_chapters_that_end_together_hand_over_no_more_than_the_surplus(
     for book in await fill(shelf, process, 3):
         await model.wait_until_asked(book, 1)
     written = await ownership.owned(shelf.pool, process.resources.boot_id)
-    process.chapters.surplus = 1
+    process.runs_in_flight.surplus = 1
 
-    handed = await asyncio.gather(*map(process.chapters.hand_over, written))
+    handed = await asyncio.gather(*map(process.runs_in_flight.hand_over, written))
 
     assert handed.count(True) == 1
     assert await spread(shelf, [process]) == [2]

@@ -253,7 +253,7 @@ async def test_a_cached_status_is_dropped_when_a_lost_commit_is_noticed(
     await shelf.pool.execute("UPDATE run SET status = 'stopped', call_started_at = NULL, finished_at = now()")
 
     await supervisor.sweep()
-    await until(lambda: not supervisor.chapters.by_run)
+    await until(lambda: not supervisor.runs_in_flight.by_run)
 
     assert orjson.loads(await supervisor.statuses.read(account, book))["generation_status"] == "stopped"
 
@@ -308,7 +308,7 @@ async def test_the_late_end_of_a_cancelled_call_is_not_mistaken_for_the_end_of_t
     model.answer(book, 1)
 
     await shelf.until("SELECT done = 1 FROM run WHERE status = 'paused'")
-    assert supervisor.crashes.books == 0
+    assert supervisor.crashes.crashed_books == 0
 
 
 async def test_generating_after_a_stop_writes_the_missing_chapters(
@@ -700,7 +700,7 @@ async def test_a_chapter_emptied_just_before_the_run_ends_is_written(
 ) -> None:
     process = await start()
     account, book = await shelf.outlined(chapters=1)
-    begin, tried = process.chapters.begin, list[Run]()
+    begin, tried = process.runs_in_flight.begin, list[Run]()
 
     async def write(text: str) -> None:
         sql = "UPDATE chapter SET content = $2, content_version = content_version + 1 WHERE book_id = $1"
@@ -715,7 +715,7 @@ async def test_a_chapter_emptied_just_before_the_run_ends_is_written(
         await write("")
         return begun
 
-    monkeypatch.setattr(process.chapters, "begin", begin_between_two_edits)
+    monkeypatch.setattr(process.runs_in_flight, "begin", begin_between_two_edits)
     crashes = list[Exception]()
     monkeypatch.setattr(process.crashes, "crashed", lambda _key, error: crashes.append(error))
 

@@ -91,7 +91,7 @@ async def test_a_message_about_a_deleted_book_is_ignored(supervisor: Supervisor,
     supervisor.registry.tell((account, book), WriteNext(run))
     await until(lambda: supervisor.registry.find((account, book)).idle)
 
-    assert supervisor.crashes.books == 0
+    assert supervisor.crashes.crashed_books == 0
 
 
 async def test_a_run_whose_call_crashed_after_a_pause_is_shown_as_paused(
@@ -105,7 +105,7 @@ async def test_a_run_whose_call_crashed_after_a_pause_is_shown_as_paused(
     await model.wait_until_asked(book, 1)
     await supervisor.ask(account, book, Pause())
     model.fail(book, 1, retryable=False, error=ZeroDivisionError())
-    await until(lambda: supervisor.crashes.books == 1 and not supervisor.crashes.backs_off((account, book)))
+    await until(lambda: supervisor.crashes.crashed_books == 1 and not supervisor.crashes.backs_off((account, book)))
     await until(lambda: supervisor.registry.find((account, book)).idle)
 
     await supervisor.sweep()
@@ -122,7 +122,7 @@ def test_crashes_of_many_books_are_charged_to_none_of_them() -> None:
             counted.crashed(book, float(second))
 
     assert counted.systemic(5.0)
-    assert not counted.spent(0, 5.0)
+    assert not counted.is_exhausted(0, 5.0)
     assert not counted.systemic(100.0)
 
 
@@ -172,8 +172,8 @@ async def test_a_chapter_whose_commit_response_was_lost_is_written_and_paid_for_
 ) -> None:
     account = await shelf.account()
     book, waiting = await shelf.book(account, chapters=2), await shelf.book(account, chapters=1)
-    chapters, cuts = supervisor.chapters, iter([True])
-    commit = chapters.commit
+    runs_in_flight, cuts = supervisor.runs_in_flight, iter([True])
+    commit = runs_in_flight.commit
 
     async def cut(*arguments: Any) -> Checkpoint | None:
         checkpoint = await commit(*arguments)
@@ -181,7 +181,7 @@ async def test_a_chapter_whose_commit_response_was_lost_is_written_and_paid_for_
             raise Unavailable
         return checkpoint
 
-    monkeypatch.setattr(chapters, "commit", cut)
+    monkeypatch.setattr(runs_in_flight, "commit", cut)
     model.free = True
     for each in (book, waiting):
         await supervisor.ask(account, each, Generate())
@@ -389,8 +389,8 @@ async def test_an_outage_does_not_end_because_dropped_work_has_ended(
     health.saw(Unavailable())
 
     with monkeypatch.context() as away:
-        away.setattr("bookgen.store.runs.lose", AsyncMock(side_effect=Unavailable()))
-        actor.lose()
+        away.setattr("bookgen.store.runs.count_cut_off", AsyncMock(side_effect=Unavailable()))
+        actor.cancel_without_storing()
         await until(lambda: model.cancelled[book, 1] == 1 and actor.idle)
 
         assert not health.up

@@ -25,7 +25,7 @@ async def test_an_outline_request_that_hits_a_lock_timeout_does_not_end_the_chap
             await supervisor.run_job(account, book, DraftOutline())
 
     await other.close()
-    assert (supervisor.crashes.books, model.cancelled.total()) == (0, 0)
+    assert (supervisor.crashes.crashed_books, model.cancelled.total()) == (0, 0)
     model.free = True
     model.answer(book, 1)
     await shelf.until_status(book, "completed")
@@ -45,7 +45,7 @@ async def test_a_column_added_by_a_newer_process_breaks_no_command_and_no_chapte
     for pair in pairs:
         assert (await supervisor.ask(*pair, Pause())).status == "paused"
         await supervisor.ask(*pair, Resume())
-    assert (supervisor.crashes.books, model.cancelled.total()) == (0, 0)
+    assert (supervisor.crashes.crashed_books, model.cancelled.total()) == (0, 0)
     assert supervisor.resources.health.up
     model.free = True
     for _, book in pairs:

@@ -31,7 +31,7 @@ async def test_a_paid_reply_waits_until_a_read_only_server_accepts_writes_again(
 
     model.answer(book, 1)
     await until(lambda: len(seen) > 3)  # several retries
-    unready, crashed = supervisor.unready, supervisor.crashes.books
+    unready, crashed = supervisor.unready, supervisor.crashes.crashed_books
     await shelf.pool.execute(f'SET default_transaction_read_only = off; ALTER DATABASE "{name}" RESET ALL')
     model.free = True
 
@@ -57,7 +57,7 @@ async def test_connections_to_a_demoted_server_are_not_used_again(
     for _, book in pairs:
         await shelf.until_status(book, "completed")
     assert set(model.asked.values()) == {1}
-    assert supervisor.crashes.books == 0
+    assert supervisor.crashes.crashed_books == 0
 
 
 async def test_a_statement_that_times_out_is_retried(
@@ -76,4 +76,4 @@ async def test_a_statement_that_times_out_is_retried(
     await shelf.until_status(book, "completed")
     assert model.asked[book, 1] == 1
     assert await shelf.value("SELECT count(*) FROM model_call WHERE chapter_number = 1") == 1
-    assert supervisor.crashes.books == 0
+    assert supervisor.crashes.crashed_books == 0

@@ -178,7 +178,7 @@ async def test_no_further_call_is_made_for_a_run_that_another_process_took_over_
     await shelf.pool.execute(elsewhere)
 
     gated.let_go.set()
-    await until(lambda: not writer.chapters.by_run)
+    await until(lambda: not writer.runs_in_flight.by_run)
 
     assert gated.asked.total() == 1
     assert await shelf.value("SELECT count(*) FROM step") == await shelf.value("SELECT count(*) FROM model_call") == 1

@@ -38,7 +38,7 @@ async def test_a_chapter_begun_under_a_lost_lease_is_not_generated(
     await model.wait_until_asked(book, 1)
     actor = process.registry.find((account, book))
     actor.cancel()
-    begin, announced, go_on = process.chapters.begin, asyncio.Event(), asyncio.Event()
+    begin, announced, go_on = process.runs_in_flight.begin, asyncio.Event(), asyncio.Event()
 
     async def late(run: Run) -> ChapterStart | None:
         begun = await begin(run)
@@ -46,7 +46,7 @@ async def test_a_chapter_begun_under_a_lost_lease_is_not_generated(
         await go_on.wait()
         return begun
 
-    monkeypatch.setattr(process.chapters, "begin", late)
+    monkeypatch.setattr(process.runs_in_flight, "begin", late)
     process.registry.tell((account, book), WriteNext(run))
     await announced.wait()
 

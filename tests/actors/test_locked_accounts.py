@@ -19,7 +19,7 @@ async def waiting_although_its_slot_is_free(supervisor: Supervisor, begun: Begin
     account, first = await begun(supervisor, chapters=1)
     second = await shelf.book(account, 1)
     await supervisor.ask(account, second, Generate())
-    supervisor.registry.find_or_make((account, first)).lose()
+    supervisor.registry.find_or_make((account, first)).cancel_without_storing()
     await shelf.pool.execute("UPDATE run SET status = 'stopped' WHERE book_id = $1", first)
     return account, second
 
@@ -50,7 +50,7 @@ async def test_a_sweep_continues_past_a_locked_account(
 ) -> None:
     account, waiting = await waiting_although_its_slot_is_free(supervisor, begun, shelf)
     other, idle = await begun(supervisor)
-    supervisor.registry.find_or_make((other, idle)).lose()
+    supervisor.registry.find_or_make((other, idle)).cancel_without_storing()
 
     async with locked(dsn, account), asyncio.timeout(3):
         await supervisor.sweep()

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from bookgen.actors.messages import Generate, RewriteChapter
-from bookgen.actors.steps import StepsBeside
+from bookgen.actors.steps import ConcurrentSteps
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.providers.offline import OfflineModel
@@ -127,12 +127,12 @@ async def test_a_note_that_arrives_too_late_to_be_stored_is_recorded_as_paid(
 ) -> None:
     storing = asyncio.Event()
 
-    async def hang(self: StepsBeside) -> None:
+    async def hang(self: ConcurrentSteps) -> None:
         storing.set()
         await asyncio.Event().wait()
 
     monkeypatch.setattr(notes, "SECONDS", 0.5)
-    monkeypatch.setattr(StepsBeside, "store_last", hang)
+    monkeypatch.setattr(ConcurrentSteps, "store_last", hang)
     account, book = await shelf.outlined(chapters=2)
     model.let_go.set()
 

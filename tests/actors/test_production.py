@@ -559,7 +559,7 @@ async def test_deleting_a_book_ends_its_production(
     await supervisor.delete_book(author.account, author.book)
 
     assert await shelf.value("SELECT count(*) FROM run") == 0
-    assert not supervisor.chapters.by_run
+    assert not supervisor.runs_in_flight.by_run
 
 
 async def test_the_files_contain_the_blurb(

@@ -65,7 +65,7 @@ async def test_commands_at_a_web_process_reach_the_process_that_owns_the_run(
     await model.wait_until_asked(book, 2)
     await web.ask(account, book, Stop())
 
-    await model.until(lambda: not actors.chapters.by_run)
+    await model.until(lambda: not actors.runs_in_flight.by_run)
     assert (await shelf.run(book))["status"] == "stopped"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bookgen.actors import chapters_in_flight
+from bookgen.actors import runs_in_flight
 from bookgen.actors.messages import Generate, Pause, Resume
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Unavailable
@@ -23,7 +23,7 @@ async def test_a_chapter_without_progress_ends_its_run_with_an_error_that_can_be
     await supervisor.sweep()
     assert (await shelf.run(book))["status"] == "running"
 
-    monkeypatch.setattr(chapters_in_flight, "STALL_SECONDS", -1.0)
+    monkeypatch.setattr(runs_in_flight, "STALL_SECONDS", -1.0)
     await supervisor.sweep()
 
     await shelf.until_status(book, "error")
@@ -45,7 +45,7 @@ async def test_a_long_call_is_not_a_stall(
     bound: float | None,
 ) -> None:
     model.bound = bound
-    monkeypatch.setattr(chapters_in_flight, "STALL_SECONDS", -100.0)
+    monkeypatch.setattr(runs_in_flight, "STALL_SECONDS", -100.0)
     _, book = await begun(chapters=1)
 
     await supervisor.sweep()
@@ -62,7 +62,7 @@ async def test_a_call_beyond_its_time_limit_ends_its_run_with_an_error_that_can_
     await supervisor.sweep()
     assert (await shelf.run(book))["status"] == "running"
 
-    monkeypatch.setattr(chapters_in_flight, "STALL_SECONDS", -181.0)
+    monkeypatch.setattr(runs_in_flight, "STALL_SECONDS", -181.0)
     await supervisor.sweep()
 
     await shelf.until_status(book, "error")
@@ -86,11 +86,11 @@ async def test_a_chapter_that_waited_for_the_database_is_not_a_stall(
     health.saw(Unavailable())
     health.saw_success()
 
-    monkeypatch.setattr(chapters_in_flight, "STALL_SECONDS", 0.0)
+    monkeypatch.setattr(runs_in_flight, "STALL_SECONDS", 0.0)
     monkeypatch.setattr(health, "up_since", health.up_since + 60.0)
     await supervisor.sweep()
 
-    assert [work.stalled for work in supervisor.chapters.by_run.values()] == [False]
+    assert [work.stalled for work in supervisor.runs_in_flight.by_run.values()] == [False]
     monkeypatch.setattr(health, "up_since", health.up_since - 120.0)
     await supervisor.sweep()
     await shelf.until_status(book, "error")

@@ -77,7 +77,7 @@ async def test_a_call_that_waits_for_more_than_a_few_seconds_is_shown_in_the_sta
     account, book = await shelf.outlined(chapters=1)
     run = await supervisor.ask(account, book, Generate())
     await model.wait_until_asked(book, 1)
-    halt = supervisor.chapters.by_run[run.id].steps.halt
+    halt = supervisor.runs_in_flight.by_run[run.id].steps.halt
 
     async def told() -> str:
         return str(orjson.loads(await supervisor.statuses.read(account, book))["status_message"])

@@ -257,15 +257,15 @@ async def test_repeated_stops_do_not_give_unlimited_free_words(
 async def test_a_call_that_a_stop_cut_off_is_counted_once_if_the_answer_is_lost(
     writer: Supervisor, slow: Slow, shelf: Shelf, free_book: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lose, counted = runs.lose, list[int]()
+    count, counted = runs.count_cut_off, list[int]()
 
     async def unanswered(db: DB, run_id: UUID, words: int, *call: UUID) -> None:
-        await lose(db, run_id, words, *call)
+        await count(db, run_id, words, *call)
         counted.append(words)
         if len(counted) == 1:
             raise Unavailable
 
-    monkeypatch.setattr(runs, "lose", unanswered)
+    monkeypatch.setattr(runs, "count_cut_off", unanswered)
     slow.held = {1}
     await writer.ask(*free_book, Generate())
     await slow.until_held()
@@ -302,7 +302,7 @@ async def test_a_stop_just_after_a_refusal_gives_no_free_words(
     await shelf.pool.execute("UPDATE chapter SET target_word_count = 300")
     await writer.ask(*free_book, Generate())
     await slow.until_held()
-    (work,) = writer.chapters.by_run.values()
+    (work,) = writer.runs_in_flight.by_run.values()
 
     async with locked(dsn, free_book[0]):
         stop = asyncio.create_task(writer.ask(*free_book, Stop()))
@@ -347,7 +347,7 @@ async def test_a_failed_chapter_whose_commit_response_was_lost_is_counted_once(
             await supervisor.ask(*free_book, Pause())
         proxy.cut_after_commit = 1
         slow.let_go.set()
-        await until(lambda: not supervisor.chapters.by_run)
+        await until(lambda: not supervisor.runs_in_flight.by_run)
     await database.close(patience=1.0)
 
     assert proxy.cuts == 1

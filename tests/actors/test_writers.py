@@ -202,14 +202,14 @@ async def test_processes_with_different_models_do_not_take_each_others_runs(proc
     for _ in range(2):
         await first.sweep()
         await without.sweep()
-    surplus = first.chapters.surplus
+    surplus = first.runs_in_flight.surplus
     await first.drain(0)
     third, _ = await process(REAL, free=True)
 
     assert surplus == 0
     for _, book in books:
         await shelf.until_status(book, "completed")
-    assert third.chapters.surplus == 0
+    assert third.runs_in_flight.surplus == 0
 
 
 class UnnamedModel(ModelOfWriter):

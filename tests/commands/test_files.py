@@ -222,7 +222,7 @@ async def test_a_backup_without_what_is_missing_says_so_and_restores_everything_
     async with asyncpg.create_pool(empty_dsn, min_size=1, max_size=2) as copy:
         files = Files(places, "s3://books/copy")
         assert {key: await files.picture(copy, key) for key in keys} == keys | {lost: None}
-        await files.try_out("s3://books/copy", lambda: stored_files.samples(copy))
+        await files.check_place("s3://books/copy", lambda: stored_files.samples(copy))
         # What no backup of the copy can have makes none of them incomplete.
         assert (await run(tmp_path, "backup", f"{backup}.2", "--no-drill", **there))[::2] == (0, "")
         others = {key for key in server.objects if key.startswith("of/ada/")}

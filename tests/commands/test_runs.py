@@ -111,11 +111,11 @@ async def test_cancelling_a_failed_run_clears_its_cached_status(
     await shelf.until_status(book, "error")
     service.registry.clear()
     assert await shown(service, account, book) == "error"  # and is cached
-    assert service.statuses.kept(account, book)
+    assert service.statuses.cached(account, book)
 
     await bookgen_runs(f"cancel {run}")
 
-    await until(lambda: service.statuses.kept(account, book) is None)
+    await until(lambda: service.statuses.cached(account, book) is None)
     assert await shown(service, account, book) == "stopped"
 
 

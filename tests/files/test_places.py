@@ -32,7 +32,7 @@ async def test_a_place_gives_back_what_was_put_until_it_is_deleted(places: Place
 
 
 async def test_a_trial_leaves_nothing_behind(places: Places, address: str, server: S3Server, tmp_path: Path) -> None:
-    await places.at(address).try_out()
+    await places.at(address).check()
 
     assert not server.objects
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -68,10 +68,10 @@ async def test_what_an_interrupted_write_has_left_goes_with_the_file(tmp_path: P
     assert await place.get(OTHER) == b"x"
 
 
-@pytest.mark.parametrize("call", ["put", "get", "delete", "try_out"])
+@pytest.mark.parametrize("call", ["put", "get", "delete", "check"])
 async def test_a_folder_that_is_not_mounted_has_lost_no_file_and_is_not_made(tmp_path: Path, call: str) -> None:
     place = Folder(tmp_path / "unmounted")
-    given: dict[str, tuple[object, ...]] = {"put": (NAME, b"x"), "try_out": ()}
+    given: dict[str, tuple[object, ...]] = {"put": (NAME, b"x"), "check": ()}
 
     with pytest.raises(FilesUnavailable):
         await getattr(place, call)(*given.get(call, (NAME,)))
@@ -81,7 +81,7 @@ async def test_a_folder_that_is_not_mounted_has_lost_no_file_and_is_not_made(tmp
 
 async def test_two_processes_may_try_a_folder_at_the_same_time(tmp_path: Path) -> None:
     for _ in range(20):
-        await asyncio.gather(*(Folder(tmp_path).try_out() for _ in range(2)))
+        await asyncio.gather(*(Folder(tmp_path).check() for _ in range(2)))
 
 
 async def test_a_folder_that_can_not_be_made_is_refused(tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ async def test_the_next_status_includes_the_words_just_received(
     path = f"/books/{running['id']}/generation-status/"
     before = (await api.get(path)).body["words_written"]
 
-    monkeypatch.setattr(api.services.supervisor.chapters, "words_in_flight", lambda run: 120)
+    monkeypatch.setattr(api.services.supervisor.runs_in_flight, "words_in_flight", lambda run: 120)
 
     assert (await api.get(path)).body["words_written"] == before + 120
 

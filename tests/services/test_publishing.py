@@ -242,7 +242,7 @@ async def test_a_rendering_that_timed_out_is_retried_after_a_while(
     pool.outcome.set_exception(RenderTimeout())
     with pytest.raises(RenderTimeout):
         await publisher.export(account_id, book_id, "pdf", ExportSettings())
-    monkeypatch.setattr(publishing, "HOPELESS_SECONDS", 0.0)
+    monkeypatch.setattr(publishing, "RETRY_SECONDS", 0.0)
 
     with pytest.raises(RenderTimeout):
         await publisher.export(account_id, book_id, "pdf", ExportSettings())

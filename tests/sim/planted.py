@@ -18,11 +18,11 @@ import asyncpg
 from bookgen.actors import (
     actor,
     book,
-    chapters_in_flight,
     decide,
     jobs,
     lease,
     recovery,
+    runs_in_flight,
     steps,
     supervisor,
     transaction,
@@ -116,7 +116,7 @@ async def steer_anew_each_time(self: book.BookActor, command: Any) -> Any:
     committed = await self._resources.health.through_outages(
         lambda: self._transactions.steer(*self.key, command, uuid4()), seconds=book.COMMAND_SECONDS
     )
-    self._moved(committed)
+    self._after_change(committed)
     return committed.run
 
 
@@ -136,7 +136,7 @@ async def answer_before_the_commit(self: book.BookActor, command: Any) -> Any:
             if not known:
                 raise
             return known[-1].run
-    self._moved(committed)
+    self._after_change(committed)
     return committed.run
 
 
@@ -158,7 +158,7 @@ async def drop_what_was_fenced_off(self: Any, work: Any, written: Any) -> Any:
     return checkpoint
 
 
-def lose_without_a_trace(self: Any, work: Any) -> None:
+def cancel_without_a_trace(self: Any, work: Any) -> None:
     work.steps.unstored = None
     self.cancel(work)
 
@@ -172,7 +172,7 @@ async def forget_what_an_outage_interrupts(self: Any, message: Any) -> None:
             case book.WriteNext(run=run):
                 await self._write_next(run)
             case book.TaskEnded(task=task):
-                await self._ended(task)
+                await self._save_ended_task(task)
 
 
 async def give_up_at_once(self: Health, operation: Any, **_: Any) -> Any:
@@ -260,7 +260,7 @@ PLANTED = [
     ),
     PlantedBug("what nobody writes is not begun", sql(ownership, "OWNED", "status = 'running' OR", "false OR")),
     PlantedBug("what nobody finishes is not settled", sql(ownership, "OWNED", "OR status", "OR false AND status")),
-    PlantedBug("no chapter in flight is looked after", instead(recovery.Recovery, "check_chapters_in_flight", never)),
+    PlantedBug("no chapter in flight is looked after", instead(recovery.Recovery, "check_runs_in_flight", never)),
     PlantedBug("the last chapter ends no run", instead(book.BookActor, "_nothing_to_begin", nothing)),
     PlantedBug("a hold is not released", without(decide.Effect.RELEASE)),
     PlantedBug("a hold is not taken", without(decide.Effect.HOLD)),
@@ -292,10 +292,11 @@ PLANTED = [
     PlantedBug("a stored reply is not looked for", lambda: [mock.patch.object(steps.StoredSteps, "_stored", nothing)]),
     PlantedBug(
         "what was fenced off is not entered",
-        instead(chapters_in_flight.ChaptersInFlight, "commit", drop_what_was_fenced_off),
+        instead(runs_in_flight.RunsInFlight, "commit", drop_what_was_fenced_off),
     ),
     PlantedBug(
-        "what was lost is not entered", instead(chapters_in_flight.ChaptersInFlight, "lose", lose_without_a_trace)
+        "what was lost is not entered",
+        instead(runs_in_flight.RunsInFlight, "cancel_without_storing", cancel_without_a_trace),
     ),
     PlantedBug(
         "a call is entered at each try",

@@ -72,7 +72,7 @@ class SimulatedProcess(Owner):
         """The books for which a run, a report or a blurb has something in flight here."""
         if self.supervisor is None:
             return set()
-        runs, reports = self.supervisor.chapters.by_run.values(), self.supervisor.reports._steps.values()
+        runs, reports = self.supervisor.runs_in_flight.by_run.values(), self.supervisor.reports._steps.values()
         steps = [*reports, *self.supervisor.blurbs._steps.values()]
         return {work.run.book_id for work in runs} | {each.scope.book_id for each in steps}
 

@@ -218,13 +218,13 @@ async def forget_draft(pool: asyncpg.Pool, run: Run) -> None:
         await runs.forget_draft(connection, run.id)
 
 
-async def lose(pool: asyncpg.Pool, run: Run) -> None:
-    await runs.lose(pool, run.id, 7, OTHER)
+async def count_cut_off(pool: asyncpg.Pool, run: Run) -> None:
+    await runs.count_cut_off(pool, run.id, 7, OTHER)
 
 
-async def lose_failed(pool: asyncpg.Pool, run: Run) -> None:
+async def count_failed(pool: asyncpg.Pool, run: Run) -> None:
     async with pool.acquire() as connection:
-        await runs.lose_failed(connection, run.id, 7)
+        await runs.count_failed(connection, run.id, 7)
 
 
 async def count_words(pool: asyncpg.Pool, run: Run) -> None:
@@ -252,9 +252,9 @@ WRITTEN_IN: dict[Callable[[asyncpg.Pool, Run], Awaitable[None]], set[RunStatus]]
     progress: set(RunStatus) - {RunStatus.STOPPED, RunStatus.COMPLETED},
     recount: {PAUSED},
     forget_draft: set(RunStatus),
-    lose: {RunStatus.STOPPED},
+    count_cut_off: {RunStatus.STOPPED},
     lost_reply: {RunStatus.STOPPED},
-    lose_failed: set(RunStatus),
+    count_failed: set(RunStatus),
     count_words: set(RunStatus),
     promote: {QUEUED},
 }

@@ -83,7 +83,7 @@ class Paid:
     async def has(self, request: TextRequest) -> bool:
         return (request_key(request), 0) in self.stored
 
-    def beside(self) -> Paid:
+    def for_concurrent_calls(self) -> Paid:
         return self
 
     @property

@@ -40,7 +40,7 @@ class Scripted:
     async def has(self, request: TextRequest) -> bool:
         return (request_key(request), 0) in self.stored
 
-    def beside(self) -> Scripted:
+    def for_concurrent_calls(self) -> Scripted:
         return self
 
     def of_stage(self, stage: str) -> list[TextRequest]:

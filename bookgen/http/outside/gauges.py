@@ -74,7 +74,7 @@ class Gauges:
         supervisor = self._services.supervisor
         metrics.LEASE_HELD.set(supervisor.resources.lease_state is LeaseState.HELD)
         metrics.LEASE_LEFT.set(max(0.0, supervisor.lease.seconds_left))
-        metrics.CHAPTERS_IN_WORK.set(len(supervisor.chapters.by_run))
+        metrics.CHAPTERS_IN_WORK.set(len(supervisor.runs_in_flight.by_run))
 
 
 GAUGES: web.AppKey[Gauges] = web.AppKey("gauges")

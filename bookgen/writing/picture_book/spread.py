@@ -106,8 +106,8 @@ class _CreditedSteps:
     async def has(self, request: TextRequest) -> bool:
         return await self._steps.has(request)
 
-    def beside(self) -> Steps:
-        return self._steps.beside()
+    def for_concurrent_calls(self) -> Steps:
+        return self._steps.for_concurrent_calls()
 
 
 def planned(material: Material, plan: Outline) -> Material:

@@ -39,8 +39,8 @@ W = TypeVar("W", bound=WorkInFlight[Any])
 STALL_SECONDS = 900.0
 
 
-class ChaptersInFlight:
-    """Owns the chapters in flight and the work of other phases.
+class RunsInFlight:
+    """Owns the work on the runs that this process is writing: their chapters and other phases.
 
     `by_run`: the work by the id of its run. `surplus`: the number of runs to hand over to other processes. `perform`:
     the function that does the work of a phase.
@@ -126,9 +126,9 @@ class ChaptersInFlight:
             await health.through_outages(work.steps.store_last)
         if lost := work.words_of_its_failure():
             call_id = uuid4()
-            await health.through_outages(lambda: runs.lose(pool, work.run.id, lost, call_id))
+            await health.through_outages(lambda: runs.count_cut_off(pool, work.run.id, lost, call_id))
 
-    def lose(self, work: WorkInFlight[Any]) -> None:
+    def cancel_without_storing(self, work: WorkInFlight[Any]) -> None:
         """Drop the work and its unstored reply, since another process may have the run. Its cost is recorded."""
         if step := work.steps.unstored:
             work.steps.unstored = None
@@ -148,7 +148,7 @@ class ChaptersInFlight:
         """
         late, up_since = now() - STALL_SECONDS, self._resources.health.up_since
         for work in self.by_run.values():
-            if work.placed and (due := work.steps.due) is not None and max(due, up_since) < late:
+            if work.has_place and (idle_from := work.steps.idle_from) is not None and max(idle_from, up_since) < late:
                 log.error(
                     "chapter_stalled",
                     run_id=str(work.run.id),
@@ -163,7 +163,7 @@ class ChaptersInFlight:
         same = work and (work.run.epoch, work.run.call_no) == (run.epoch, run.call_no)
         return work.words if work and same else 0
 
-    def wait(self, run: Run) -> Outage | None:
+    def outage_awaited(self, run: Run) -> Outage | None:
         """The outage that keeps the run's model call waiting; None if it does not wait or has not waited long."""
         work = self.by_run.get(run.id)
         return work.steps.halt.waits_long_for if work else None
@@ -188,7 +188,7 @@ class ChaptersInFlight:
         await fault("begin.after", work.run.book_id)
         async with self._place(work.run):
             given, began = known or await self._read(work.run), now()
-            chapter = work.place(given)
+            chapter = work.begin_writing(given)
             await self._require_allowed(work.run, given.book.target_word_count)
             if self._resources.quota.billing:
                 work.steps.require_words = partial(self._require_words, work.run, given.book.target_word_count)
@@ -253,7 +253,7 @@ class ChaptersInFlight:
         """Do the work of a phase that writes no chapter."""
         await fault(f"{work.run.phase}.begun", work.run.book_id)
         async with self._place(work.run):
-            work.placed = True
+            work.has_place = True
             async with self._settling(work):
                 result = await self._perform_phase(work.run, work.steps)
         await fault(f"{work.run.phase}.made", work.run.book_id)
