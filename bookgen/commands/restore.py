@@ -79,7 +79,7 @@ async def _restore(path: Path, secret: str, settings: Config, connection: asyncp
         except BaseException:
             await undo(folder / JOURNAL, places)
             raise
-    return _told(path, contents, files, active)
+    return _summary(path, contents, files, active)
 
 
 async def _undo_killed(settings: Config, places: Places) -> None:
@@ -126,7 +126,7 @@ def _put_files(folder: Path, settings: Config) -> int:
     return len(found)
 
 
-def _told(path: Path, contents: Contents, files: int, active: int) -> str:
+def _summary(path: Path, contents: Contents, files: int, active: int) -> str:
     rows = sum(digest.rows for digest in contents.digests.values())
     counts = counted({"tables": len(contents.digests), "rows": rows, "files": files})
     missing = f"Pictures that were missing when the backup was made: {contents.missing}.\n" if contents.missing else ""

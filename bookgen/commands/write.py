@@ -89,7 +89,7 @@ async def run(options: argparse.Namespace) -> int:
         journey = Journey(client, options, display, server)
         with _interruptible():
             try:
-                async with model_trouble.told(server.log, display.say):
+                async with model_trouble.failures_reported(server.log, display.say):
                     return await journey.go()
             except asyncio.CancelledError:
                 _present_task().uncancel()

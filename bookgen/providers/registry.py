@@ -52,7 +52,7 @@ class ModelSettings:
 
     - `access`: the key and the address of each provider.
     - `timeout`: the time limit of a call; None: the limit depends on the server's measured speed.
-    - `retries`: how many tries a call has.
+    - `tries`: how many tries a call has.
     - `retry_delay`: the delay before the second try. It doubles before each further one.
     - `outage`: how long a run (the writing of a book) waits for a provider that cannot be reached.
     - `concurrency`: how many calls are made at once. None: for a local server, as many as it proves to serve, up to
@@ -61,7 +61,7 @@ class ModelSettings:
 
     access: Mapping[str, Access] = field(default_factory=dict)
     timeout: float | None = None
-    retries: int = 4
+    tries: int = 4
     concurrency: int | None = None
     requests_per_minute: int = 0
     retry_delay: float = 2
@@ -136,8 +136,8 @@ def _model(spec: str, settings: ModelSettings, *, waits: bool) -> TextModel:
         deadlines=None if settings.timeout is None else Deadlines.of(settings.timeout),
         connections=settings.concurrency or MAX_CALLS,
     )
-    learns = settings.concurrency is None and provider.is_own_server
-    follows = settings.concurrency is None and not provider.is_own_server
+    learns = settings.concurrency is None and provider.is_self_hosted
+    follows = settings.concurrency is None and not provider.is_self_hosted
     return _retrying(provider, settings, waits=waits, learns=learns, follows=follows)
 
 
@@ -151,7 +151,7 @@ def _retrying(
             requests_per_minute=settings.requests_per_minute,
             learns=learns,
         ),
-        rules=RetryRules(tries=settings.retries, first_delay=settings.retry_delay, outage=settings.outage),
+        rules=RetryRules(tries=settings.tries, first_delay=settings.retry_delay, outage=settings.outage),
         waits=waits,
         follows=follows,
     )
