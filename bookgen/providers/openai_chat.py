@@ -101,6 +101,7 @@ class ChatProtocol:
         return self.json.step_down(status, named=bool(_RESPONSE_FORMAT.search(words)))
 
     def _adapt_to_unknown_field(self, words: str, body: dict[str, Any]) -> bool:
+        """Leave out or rename the field that the error names. Return whether it names one that can be."""
         if "stream_options" in body and re.search(r"stream_options|include_usage", words):
             self._tells_usage = False
             return True

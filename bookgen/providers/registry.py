@@ -17,8 +17,9 @@ from bookgen.providers.offline import OfflineModel
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.prices import prices
 from bookgen.providers.rate_limits import MAX_CALLS
-from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import THE_ONLY_ONE, TextModel
+from bookgen.providers.waits import RetryRules
 
 if TYPE_CHECKING:
     from bookgen.providers.sdk import SdkProvider

@@ -7,10 +7,9 @@ provider asks for applies to all calls to it, not only to the one that got the 4
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from uuid import uuid4
@@ -36,45 +35,10 @@ from bookgen.providers.text import (
     TextRequest,
     paid_for,
 )
+from bookgen.providers.waits import BusyGate, OutOfPatience, Patience, RetryRules
 from bookgen.providers.window import DoesNotFit
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class RetryRules:
-    """When and how often to retry; times in seconds. `patience`: how long a call waits for a provider that is busy or
-    cannot be reached. `outage`: the same for calls of a run (the writing of a book); 0: `patience` applies to them."""
-
-    tries: int = 4  # that a call has; one that ends in a 429 does not count
-    first_delay: float = 2  # after the first failure; it doubles with each further one
-    busy_delay: float = 10  # after a 429 that does not say how long to wait
-    longest_wait: float = 120  # that a provider can ask for
-    patience: float = 900
-    outage: float = 0  # unless it is 0, failures to reach the provider do not count as tries in a run
-    longest_delay: float = 30
-
-    def delay(self, failures: int) -> float:
-        """Return the seconds to wait after so many failures: by default 2, 4, 8 …, plus a random part of up to 25 %."""
-        return min(self.first_delay * 2.0 ** (failures - 1), self.longest_delay) * random.uniform(1, 1.25)
-
-
-class BusyGate:
-    """Closed while a provider asks for a pause. One 429 holds back all calls of the provider."""
-
-    def __init__(self) -> None:
-        self._until = 0.0
-
-    def shut(self, seconds: float) -> None:
-        self._until = max(self._until, asyncio.get_running_loop().time() + seconds)
-
-    @property
-    def is_open(self) -> bool:
-        return self._until <= asyncio.get_running_loop().time()
-
-    async def opened(self) -> None:
-        while (left := self._until - asyncio.get_running_loop().time()) > 0:  # noqa: ASYNC110 (only the clock opens it)
-            await asyncio.sleep(left)
 
 
 class RetryingModel(TextModel):
@@ -173,7 +137,7 @@ class RetryingModel(TextModel):
         sits_out = self._waits and request.patience is None and self._rules.outage > 0
         lockout = self._lockout if sits_out else None  # a caller who waits for the answer gets the error at once
         usual = self._rules.outage if sits_out else self._rules.patience
-        patience = _Patience(usual if request.patience is None else request.patience)
+        patience = Patience(usual if request.patience is None else request.patience)
         failures = failures_in_a_row = 0
         last: CallFailed | None = None
         wait_reason: Outage | None = None
@@ -205,7 +169,7 @@ class RetryingModel(TextModel):
                         await self._wait_out_outage(patience, failures_in_a_row)
                     else:
                         await self._back_off(failure, failures)
-            except _OutOfPatience as tired:
+            except OutOfPatience as tired:
                 raise self._error(request, CallFailed(str(tired), FailureKind.AWAY), spent) from last
             else:
                 if reply is not None:
@@ -214,7 +178,7 @@ class RetryingModel(TextModel):
     async def _try(
         self,
         request: TextRequest,
-        patience: _Patience,
+        patience: Patience,
         halt: HaltSwitch,
         spent: list[Spent],
         wait_reason: Outage | None,
@@ -234,7 +198,7 @@ class RetryingModel(TextModel):
     async def _try_now(
         self,
         request: TextRequest,
-        patience: _Patience,
+        patience: Patience,
         halt: HaltSwitch,
         spent: list[Spent],
         wait_reason: Outage | None,
@@ -314,16 +278,16 @@ class RetryingModel(TextModel):
             async with halt.waiting():
                 yield
 
-    async def _admitted(self, patience: _Patience) -> bool:
+    async def _admitted(self, patience: Patience) -> bool:
         if not self._waits and not self._breaker.closed:
             if self._breaker.take_probe():
                 return True
-            raise _OutOfPatience("is away")
+            raise OutOfPatience("is away")
         async with patience.waiting():
             await self._gate.opened()
             return await self._breaker.admitted()
 
-    async def _wait_out_outage(self, patience: _Patience, failures_in_a_row: int) -> None:
+    async def _wait_out_outage(self, patience: Patience, failures_in_a_row: int) -> None:
         """Wait before the next try, after so many failures in a row to reach the provider. It uses `patience`."""
         delay = self._rules.delay(failures_in_a_row)
         patience.spend(delay)
@@ -378,30 +342,3 @@ class _Failed(Exception):
     def __init__(self, call: CallFailed, *, costs_a_try: bool, is_known: bool) -> None:
         super().__init__(str(call))
         self.call, self.costs_a_try, self.is_known = call, costs_a_try, is_known
-
-
-class _OutOfPatience(Exception):
-    pass
-
-
-class _Patience:
-    """The time that a call may still spend on waiting and on tries that are not counted."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-
-    def spend(self, seconds: float) -> None:
-        self._seconds -= seconds
-
-    @asynccontextmanager
-    async def waiting(self) -> AsyncIterator[None]:
-        started = asyncio.get_running_loop().time()
-        try:
-            if self._seconds <= 0:
-                raise TimeoutError
-            async with asyncio.timeout(self._seconds):
-                yield
-        except TimeoutError:
-            raise _OutOfPatience("has been busy or away for too long") from None
-        finally:
-            self.spend(asyncio.get_running_loop().time() - started)

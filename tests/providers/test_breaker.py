@@ -11,8 +11,9 @@ from bookgen.models import Usage
 from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import StopReason, TextReply, TextRequest
+from bookgen.providers.waits import RetryRules
 from tests.fakes.model_script import fault
 from tests.providers.calls import chapter_request, chat, steady
 

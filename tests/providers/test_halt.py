@@ -13,8 +13,9 @@ from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.fallback import FallbackModel
 from bookgen.providers.halt import HaltSwitch
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import CallsHalted, StopReason, TextReply, TextRequest, spent_before
+from bookgen.providers.waits import RetryRules
 from tests.providers.calls import chapter_request
 
 
