@@ -50,7 +50,7 @@ async def run(options: Namespace) -> int:
     Returns 0, or INCOMPLETE if pictures are missing from it.
     """
     settings = config.load()
-    secret = await passphrase.given(options, settings, new=True)
+    secret = await passphrase.read(options, settings, new=True)
     require_database(settings)
     async with postgres(settings, create=False) as address:  # an older database is backed up before it is moved
         connection = await connect_unbounded(address.direct_dsn)

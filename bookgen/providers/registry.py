@@ -71,10 +71,10 @@ class ModelSettings:
 
 def build_text_model(spec: str, settings: ModelSettings, *, fallback: str = "") -> TextModel:
     """Return the model. `spec`: `auto`, `offline` or `PROVIDER:MODEL`; a provider alone means its default model."""
-    first = _model(chosen(spec, settings), settings, waits=not fallback)
+    primary = _model(chosen(spec, settings), settings, waits=not fallback)
     if not fallback:
-        return first
-    return FallbackModel(first, _model(fallback, settings, waits=True))
+        return primary
+    return FallbackModel(primary, _model(fallback, settings, waits=True))
 
 
 def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
