@@ -1,4 +1,4 @@
-"""The pictures of a children's book that is being written: each is painted, paid for and counted once."""
+"""The pictures of a children's book that is being written: each is picture, paid for and counted once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bookgen.actors.steps import StoredSteps, TextDropped
 from bookgen.errors import UpstreamAIError
 from bookgen.fault_points import fault
 from bookgen.models import UNLIMITED, Allowance, Book, Chapter, Run
-from bookgen.providers.images import Painted
+from bookgen.providers.images import PaidPicture
 from bookgen.providers.text import CallBudget, CallsHalted, spent_before
 from bookgen.store import books, illustrations, media, runs, subscriptions, usage
 from bookgen.store import steps as stored
@@ -57,7 +57,7 @@ class Pictures:
         if await health.through_outages(is_there):
             return
         sheet = await self._sheet(run, steps, book)
-        painted = await self._paint(
+        picture = await self._paint(
             steps,
             chapter.chapter_number,
             lambda budget: self._resources.painter.spread(book, chapter, scene, sheet, budget, steps.halt),
@@ -72,16 +72,16 @@ class Pictures:
                 caption="",
                 alt_text=scene.alt,
                 prompt=scene.picture,
-                image_key=await _add(connection, book.id, new, painted),
+                image_key=await _add(connection, book.id, new, picture),
                 position=0,
-                width=painted.width,
-                height=painted.height,
+                width=picture.width,
+                height=picture.height,
             )
             period = await self._resources.quota.period(connection, run.account_id)
             images = Allowance.AI_IMAGES
             await usage.spend(connection, run.account_id, period.start, period.end, images, UNLIMITED, 1)
 
-        await self._keep(run, steps, key, painted, chapter.chapter_number, keep)
+        await self._keep(run, steps, key, picture, chapter.chapter_number, keep)
 
     async def _sheet(self, run: Run, steps: StoredSteps, book: Book) -> bytes:
         """The image file of the character sheet, which is painted if there is none yet."""
@@ -94,18 +94,18 @@ class Pictures:
         found = await health.through_outages(find)
         if found is not None:
             return found
-        painted = await self._paint(steps, None, lambda budget: self._resources.painter.sheet(book, budget, steps.halt))
+        picture = await self._paint(steps, None, lambda budget: self._resources.painter.sheet(book, budget, steps.halt))
 
         async def keep(connection: asyncpg.Connection, new: NewFile) -> None:
-            name = await _add(connection, book.id, new, painted)
+            name = await _add(connection, book.id, new, picture)
             await books.set_character_sheet(connection, book.id, name)
 
-        await self._keep(run, steps, _key(run, SHEET), painted, None, keep)
-        return painted.data
+        await self._keep(run, steps, _key(run, SHEET), picture, None, keep)
+        return picture.data
 
     async def _paint(
-        self, steps: StoredSteps, number: int | None, paint: Callable[[CallBudget | None], Awaitable[Painted]]
-    ) -> Painted:
+        self, steps: StoredSteps, number: int | None, paint: Callable[[CallBudget | None], Awaitable[PaidPicture]]
+    ) -> PaidPicture:
         await self._resources.health.wait()
         if steps.halt.is_set:
             raise CallsHalted(STAGE, number)
@@ -125,7 +125,7 @@ class Pictures:
             raise
 
     async def _keep(
-        self, run: Run, steps: StoredSteps, key: str, painted: Painted, number: int | None, keep: Keep
+        self, run: Run, steps: StoredSteps, key: str, picture: PaidPicture, number: int | None, keep: Keep
     ) -> None:
         """Store the picture and its cost, however long the database is unavailable.
 
@@ -133,14 +133,14 @@ class Pictures:
         for the character sheet. `keep`: writes the rows that refer to the picture, in the same transaction. Raises
         TextDropped if memory runs out, and CallsHalted if this process no longer has the run.
         """
-        step = Step(key, {"text": ""}, steps.ledger_entry(STAGE, number, painted.paid))
+        step = Step(key, {"text": ""}, steps.ledger_entry(STAGE, number, picture.paid))
 
         new: NewFile | None = None
 
         async def store() -> bool:
             nonlocal new
             if new is None:  # an earlier try has not stored it
-                new = await self._resources.files.keep(self._resources.pool, painted.data)
+                new = await self._resources.files.keep(self._resources.pool, picture.data)
             async with self._resources.pool.acquire() as connection, connection.transaction():
                 if await stored.find(connection, run.book_id, key):
                     return True  # an earlier attempt was committed, and only its answer was lost
@@ -154,7 +154,7 @@ class Pictures:
 
         health, backlog = self._resources.health, self._resources.backlog
         try:
-            async with backlog.entry(len(painted.data)):
+            async with backlog.entry(len(picture.data)):
                 kept = await health.through_outages(store, in_vain=backlog.make_room)
         except Dropped:
             await steps.charge(step.entry)
@@ -169,9 +169,9 @@ class Pictures:
             raise CallsHalted(STAGE, number)
 
 
-async def _add(connection: asyncpg.Connection, book_id: int, new: NewFile, painted: Painted) -> str:
+async def _add(connection: asyncpg.Connection, book_id: int, new: NewFile, picture: PaidPicture) -> str:
     """Store the row of a picture's file. Returns the picture's media key."""
-    return await media.add(connection, book_id, new, painted.width, painted.height, painted.source)
+    return await media.add(connection, book_id, new, picture.width, picture.height, picture.source)
 
 
 def _key(run: Run, what: str) -> str:

@@ -16,8 +16,8 @@ from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.files.keeping import Files
 from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest, ProcessRole, RevisionMode, Run, Usage
-from bookgen.providers.images import Painted
-from bookgen.providers.text import CALL_SECONDS, CallBudget, Halt, Outage, TextModel, known_name
+from bookgen.providers.images import PaidPicture
+from bookgen.providers.text import CALL_SECONDS, CallBudget, HaltSwitch, Outage, TextModel, known_name
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter, Scene
 from bookgen.writing.passage import ChosenPassage
 from bookgen.writing.proofreading.correction import Correction
@@ -68,11 +68,18 @@ class PaintsSpreads(Protocol):
     @property
     def outage(self) -> Outage | None: ...
 
-    async def sheet(self, book: Book, budget: CallBudget | None, halt: Halt, /) -> Painted: ...
+    async def sheet(self, book: Book, budget: CallBudget | None, halt: HaltSwitch, /) -> PaidPicture: ...
 
     async def spread(
-        self, book: Book, chapter: Chapter, scene: Scene, sheet: bytes | None, budget: CallBudget | None, halt: Halt, /
-    ) -> Painted: ...
+        self,
+        book: Book,
+        chapter: Chapter,
+        scene: Scene,
+        sheet: bytes | None,
+        budget: CallBudget | None,
+        halt: HaltSwitch,
+        /,
+    ) -> PaidPicture: ...
 
 
 Save: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
@@ -85,7 +92,7 @@ class PaintCover(Protocol):
     QuotaExceeded or PlanUpgradeRequired if the account may not have the cover.
     """
 
-    def __call__(self, account_id: int, book_id: int, run_id: UUID, halt: Halt, /) -> Awaitable[Save | None]: ...
+    def __call__(self, account_id: int, book_id: int, run_id: UUID, halt: HaltSwitch, /) -> Awaitable[Save | None]: ...
 
 
 @dataclass(frozen=True, slots=True)

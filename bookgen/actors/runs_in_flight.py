@@ -166,7 +166,7 @@ class RunsInFlight:
     def outage_awaited(self, run: Run) -> Outage | None:
         """The outage that keeps the run's model call waiting; None if it does not wait or has not waited long."""
         work = self.by_run.get(run.id)
-        return work.steps.halt.waits_long_for if work else None
+        return work.steps.halt.long_wait_reason if work else None
 
     def awaits_picture(self, run: Run) -> bool:
         work = self.by_run.get(run.id)

@@ -23,7 +23,7 @@ from bookgen.billing.cost_caps import CostBudget, Purpose
 from bookgen.errors import UpstreamAIError
 from bookgen.fault_points import fault
 from bookgen.models import Usage
-from bookgen.providers.text import CallsHalted, Halt, Spent, StopReason, TextReply, TextRequest, spent_before
+from bookgen.providers.text import CallsHalted, HaltSwitch, Spent, StopReason, TextReply, TextRequest, spent_before
 from bookgen.store import model_calls, runs
 from bookgen.store import steps as store
 from bookgen.store.model_calls import LedgerEntry, PaidCall, Step
@@ -80,7 +80,7 @@ class StoredSteps:
         self.scope = scope
         self._replay = replay
         self._chapter = chapter
-        self.halt = Halt()
+        self.halt = HaltSwitch()
         self.idle_from: float | None = None
         self.failed: UpstreamAIError | None = None
         self.unstored: Step | None = None

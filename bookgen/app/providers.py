@@ -40,7 +40,7 @@ def _model_settings(config: Config, tries: int | None) -> ModelSettings:
     return ModelSettings(
         access={name: Access(*config.access(name)) for name in PROVIDERS},
         timeout=config.model_timeout if "model_timeout" in config.model_fields_set else None,
-        retries=tries or config.model_retries,
+        tries=tries or config.model_retries,
         concurrency=config.model_concurrency if "model_concurrency" in config.model_fields_set else None,
         requests_per_minute=config.model_rpm,
         outage=config.model_outage,

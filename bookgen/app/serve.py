@@ -68,9 +68,9 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
         print(announcement(config, address, service.model), flush=True)
         closing.enter_context(running(import_the_rest()))
         closing.enter_context(running(warn_of_missing_fonts()))
-        await stop.asked.wait()
+        await stop.requested.wait()
         log.info("draining", seconds=config.drain_seconds)
-        await listening.drain(service.supervisor.drain, config.drain_seconds, stop.cut)
+        await listening.drain(service.supervisor.drain, config.drain_seconds, stop.forced)
 
 
 async def warn_of_missing_fonts() -> None:

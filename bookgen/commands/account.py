@@ -95,7 +95,7 @@ def _command(commands: Any, name: str, summary: str, action: Action) -> Argument
 
 
 async def _create(args: Namespace, database: Database) -> None:
-    password = await passwords.given(args.password) or secrets.token_urlsafe(12)
+    password = await passwords.read(args.password) or secrets.token_urlsafe(12)
     email = signup.valid_email(args.email)
     password_hash = await _hashed(password, args.username or "", email)
     async with database.http.acquire() as connection, connection.transaction():
@@ -131,7 +131,7 @@ async def _hashed(password: str, *own: str) -> str:
 
 
 async def _set_plan(args: Namespace, database: Database) -> None:
-    async with _changing(args, database, {"plan": args.slug}) as (connection, account):
+    async with _account_change(args, database, {"plan": args.slug}) as (connection, account):
         if await plans.find(connection, args.slug) is None:
             raise NotFound(f"There is no plan {args.slug!r}.")
         await subscriptions.lock(connection, account.id)
@@ -143,8 +143,8 @@ async def _set_plan(args: Namespace, database: Database) -> None:
 
 
 async def _grant_credits(args: Namespace, database: Database) -> None:
-    given = {"credits": args.credits, "words_per_book": args.words}
-    async with _changing(args, database, given) as (connection, account):
+    details = {"credits": args.credits, "words_per_book": args.words}
+    async with _account_change(args, database, details) as (connection, account):
         await subscriptions.lock(connection, account.id)
         description = args.reason or "Granted by the operator"
         try:
@@ -156,7 +156,7 @@ async def _grant_credits(args: Namespace, database: Database) -> None:
 
 async def _block(args: Namespace, database: Database) -> None:
     details: dict[str, Any] = {"bans": 0}
-    async with _changing(args, database, details) as (connection, account):
+    async with _account_change(args, database, details) as (connection, account):
         await accounts.block(connection, account.id, args.reason)
         if args.ban:
             details["bans"] = await bans.ban_origins(connection, account.id, args.reason)
@@ -164,30 +164,30 @@ async def _block(args: Namespace, database: Database) -> None:
 
 
 async def _unblock(args: Namespace, database: Database) -> None:
-    async with _changing(args, database) as (connection, account):
+    async with _account_change(args, database) as (connection, account):
         await accounts.unblock(connection, account.id)
         await bans.lift(connection, account.id)
     print(f"Unblocked {account.email}.")
 
 
 async def _make_staff(args: Namespace, database: Database) -> None:
-    async with _changing(args, database) as (connection, account):
+    async with _account_change(args, database) as (connection, account):
         await accounts.make_staff(connection, account.id)
     print(f"{account.email} is staff.")
 
 
 async def _remove_staff(args: Namespace, database: Database) -> None:
-    async with _changing(args, database) as (connection, account):
+    async with _account_change(args, database) as (connection, account):
         await accounts.remove_staff(connection, account.id)
     print(f"{account.email} is no longer staff.")
 
 
 async def _set_password(args: Namespace, database: Database) -> None:
-    account = await _found(database.http, args.email)
+    account = await _find(database.http, args.email)
     password_hash = await _hashed(
-        await passwords.given(args.password or passwords.ASK) or "", account.username, account.email
+        await passwords.read(args.password or passwords.ASK) or "", account.username, account.email
     )
-    async with _changing(args, database) as (connection, account):
+    async with _account_change(args, database) as (connection, account):
         await accounts.set_password(connection, account.id, password_hash)
         await links.void(connection, account.id, LinkPurpose.RESET_PASSWORD)
         await accounts.end_tokens(connection, account.id, datetime.now(UTC))
@@ -198,17 +198,17 @@ async def _set_password(args: Namespace, database: Database) -> None:
 
 
 async def _export(args: Namespace, database: Database) -> None:
-    account = await _found(database.http, args.email)
+    account = await _find(database.http, args.email)
     await account_leaving.export(args, database, account)
     await _record(database.http, "export", account, {})
 
 
 async def _delete(args: Namespace, database: Database) -> None:
-    await account_leaving.delete(args, database, await _found(database.http, args.email))
+    await account_leaving.delete(args, database, await _find(database.http, args.email))
 
 
 async def _audit(args: Namespace, database: Database) -> None:
-    account = await _found(database.http, args.email)
+    account = await _find(database.http, args.email)
     for entry in await audit.listed(database.http, account.id, AUDIT_ENTRIES):
         said = ", ".join(f"{name} {value}" for name, value in entry.details.items())
         why = f" ({entry.reason})" if entry.reason else ""
@@ -216,7 +216,7 @@ async def _audit(args: Namespace, database: Database) -> None:
 
 
 async def _end_sessions(args: Namespace, database: Database) -> None:
-    async with _changing(args, database) as (connection, account):
+    async with _account_change(args, database) as (connection, account):
         await accounts.end_tokens(connection, account.id, datetime.now(UTC))
     print(f"Signed out {account.email} everywhere. All processes apply this within five seconds.")
 
@@ -232,7 +232,7 @@ async def _list(args: Namespace, database: Database) -> None:
 
 
 @asynccontextmanager
-async def _changing(
+async def _account_change(
     args: Namespace, database: Database, details: Mapping[str, Any] = NOTHING
 ) -> AsyncIterator[tuple[asyncpg.Connection, Account]]:
     """A transaction in which the `with` block changes the account that the options of the command name.
@@ -241,12 +241,12 @@ async def _changing(
     NotFound if no account has the e-mail address.
     """
     async with database.http.acquire() as connection, connection.transaction():
-        account = await _found(connection, args.email)
+        account = await _find(connection, args.email)
         yield connection, account
         await _record(connection, args.account_command, account, details, getattr(args, "reason", ""))
 
 
-async def _found(db: DB, email: str) -> Account:
+async def _find(db: DB, email: str) -> Account:
     account = await accounts.find_by_email(db, email.strip())
     if account is None:
         raise NotFound(f"No account has the e-mail address {email}. List accounts with: bookgen account list")

@@ -50,12 +50,12 @@ async def run(options: Namespace) -> int:
     Returns 0, or INCOMPLETE if pictures are missing from it.
     """
     settings = config.load()
-    secret = await passphrase.given(options, settings, new=True)
+    secret = await passphrase.read(options, settings, new=True)
     require_database(settings)
     async with postgres(settings, create=False) as address:  # an older database is backed up before it is moved
         connection = await connect_unbounded(address.direct_dsn)
         try:
-            made, report = await _make(options, settings, secret, connection)
+            backup, report = await _make(options, settings, secret, connection)
         finally:
             await connection.close()
         # On a new connection: a network may have closed the old one, which is idle during the drill.
@@ -63,18 +63,18 @@ async def run(options: Namespace) -> int:
         try:
             path, drilled = str(options.file.absolute()), report is not None
             await backups.record(
-                connection, BackupRecord(made.made_at, drilled, made.size, path, missing=len(made.missing))
+                connection, BackupRecord(backup.made_at, drilled, backup.size, path, missing=len(backup.missing))
             )
         finally:
             await connection.close()
-    for sentence in made.missing:
+    for sentence in backup.missing:
         print(f"bookgen: {sentence}", file=sys.stderr)
-    print(_told(options.file, made, report))
-    return INCOMPLETE if made.missing else 0
+    print(_summary(options.file, backup, report))
+    return INCOMPLETE if backup.missing else 0
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class WrittenBackup:
     """What was written into a backup. `counts`: by kind, such as `tables`. `size`: of the backup file, in bytes.
 
     `left_out`: the names of tables that are not bookgen's. `why_no_export`: why no book was exported, whose file the
@@ -92,17 +92,17 @@ class Made:
 
 async def _make(
     options: Namespace, settings: Config, secret: str, connection: asyncpg.Connection
-) -> tuple[Made, DrillReport | None]:
+) -> tuple[WrittenBackup, DrillReport | None]:
     # A lock that ends with the connection. Until then, no file that the snapshot refers to is removed.
     await stored_files.hold_for_backup(connection)
     with new_file(options.file) as (file, partial):
-        made = await _write(file, settings, secret, connection, without_missing=options.without_missing)
-        return made, await drill(partial, secret, settings) if options.drill else None
+        backup = await _write(file, settings, secret, connection, without_missing=options.without_missing)
+        return backup, await drill(partial, secret, settings) if options.drill else None
 
 
 async def _write(
     file: BinaryIO, settings: Config, secret: str, connection: asyncpg.Connection, *, without_missing: bool
-) -> Made:
+) -> WrittenBackup:
     began = time.monotonic()
     sealed = SealedWriter(file, secret)
     frames, files, stored = FrameWriter(sealed), files_of(settings), build_files(settings)
@@ -124,7 +124,7 @@ async def _write(
     file.flush()
     os.fsync(file.fileno())
     counts = {"tables": len(digests), "rows": sum(digest.rows for digest in digests.values()), "files": len(files)}
-    return Made(
+    return WrittenBackup(
         taken.made_at,
         counts | ({"files of books": outside.written} if outside.written else {}),
         file.tell(),
@@ -141,15 +141,15 @@ def _why_no_export(*, current: bool, lacking: bool) -> str:
     return "no book has text" if current else "this version's migrations were not applied yet"
 
 
-def _told(path: Path, made: Made, report: DrillReport | None) -> str:
+def _summary(path: Path, backup: WrittenBackup, report: DrillReport | None) -> str:
     lines = [
-        f"{path}: {counted(made.counts)}, {made.size:,} bytes, as of {made.made_at:%Y-%m-%d %H:%M:%S} UTC, "
-        f"in {made.seconds:.1f} s."
+        f"{path}: {counted(backup.counts)}, {backup.size:,} bytes, as of {backup.made_at:%Y-%m-%d %H:%M:%S} UTC, "
+        f"in {backup.seconds:.1f} s."
     ]
-    if made.missing:
-        lines.append(f"Incomplete. Pictures that are missing or damaged: {len(made.missing)}.")
-    if made.left_out:
-        lines.append(f"Tables that are left out, because they are not bookgen's: {made.left_out}.")
+    if backup.missing:
+        lines.append(f"Incomplete. Pictures that are missing or damaged: {len(backup.missing)}.")
+    if backup.left_out:
+        lines.append(f"Tables that are left out, because they are not bookgen's: {backup.left_out}.")
     if report is None:
         lines.append(
             "Not verified by a trial restore (--no-drill): no table was compared, no migration was tried and no file "
@@ -158,7 +158,7 @@ def _told(path: Path, made: Made, report: DrillReport | None) -> str:
         return "\n".join(lines)
     export = f"the {FORMAT.upper()} of book {report.export} is identical"
     if report.export is None:
-        export = f"no file was compared: {made.why_no_export}"
+        export = f"no file was compared: {backup.why_no_export}"
     migrated = f", {len(report.migrated)} migrations were applied" if report.migrated else ""
     lines.append(
         f"Verified by a trial restore in {report.seconds:.1f} s: {report.tables} tables and {report.rows:,} rows are "

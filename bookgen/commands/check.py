@@ -287,30 +287,30 @@ async def backup(settings: Config) -> str:
         return "nothing to back up yet"
     if ages is None:
         return "not checked: apply the migrations first"
-    told = _told_of_backups(ages)
+    text = _backup_ages(ages)
     if settings.backup_dir is None:
-        return f"{told}; set BOOKGEN_BACKUP_DIR to have backups made by the service"
+        return f"{text}; set BOOKGEN_BACKUP_DIR to have backups made by the service"
     if ages.newest is None or ages.newest > 2 * settings.backup_seconds:
         raise StartupError(
-            f"{told}, although BOOKGEN_BACKUP_EVERY={settings.backup_every}. The service's log has an event "
+            f"{text}, although BOOKGEN_BACKUP_EVERY={settings.backup_every}. The service's log has an event "
             "backup_failed with the reason, unless no service has run since."
         )
     if ages.missing:
         raise StartupError(
-            f"{told}. The service's log lists the pictures in an event backup_incomplete. Put the files back, or "
+            f"{text}. The service's log lists the pictures in an event backup_incomplete. Put the files back, or "
             "delete the pictures."
         )
-    return f"{told}, in {settings.backup_dir} every {settings.backup_every}"
+    return f"{text}, in {settings.backup_dir} every {settings.backup_every}"
 
 
-def _told_of_backups(ages: BackupAges) -> str:
+def _backup_ages(ages: BackupAges) -> str:
     if ages.newest is None:
         return "no backup was verified yet"
-    told = f"the last verified backup is {_hours(ages.newest)} old"
+    text = f"the last verified backup is {_hours(ages.newest)} old"
     if not ages.missing:
-        return told
+        return text
     complete = "none is complete" if ages.complete is None else f"the last complete one is {_hours(ages.complete)} old"
-    return f"{told} and incomplete (stored pictures that were missing or damaged: {ages.missing}), and {complete}"
+    return f"{text} and incomplete (stored pictures that were missing or damaged: {ages.missing}), and {complete}"
 
 
 async def _ages_of_backups(settings: Config) -> BackupAges | None:

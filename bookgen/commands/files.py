@@ -54,7 +54,7 @@ async def run(options: Namespace) -> int:
         missing = [await _missing(database.http, file) for file in move.missing] if options.without_missing else []
     for sentence in missing:
         print(f"bookgen: {sentence}", file=sys.stderr)
-    print(_told(settings, target, move, waiting))
+    print(_summary(settings, target, move, waiting))
     if not options.without_missing:
         return FAILED if move.missing else 0
     return INCOMPLETE if any(file.place != stored_files.LOST for file in move.missing) else 0
@@ -83,7 +83,7 @@ class _Progress:
             )
 
 
-def _told(settings: Config, target: str, move: Move, waiting: int) -> str:
+def _summary(settings: Config, target: str, move: Move, waiting: int) -> str:
     lines = [f"Moved {move.files:,} files, {move.bytes / MEGABYTE:,.1f} MB, to {target}."]
     if move.missing:
         lines.append(

@@ -113,7 +113,7 @@ async def run(options: argparse.Namespace) -> int:
             f"The MCP server needs another package. Run: {sys.executable} -m pip install '{NEEDS}'"
         ) from MISSING
     use_home()
-    async with server_and_account.reached(options) as server, Client(server.url) as client:
+    async with server_and_account.server_account(options) as server, Client(server.url) as client:
         sample = await server.sign_in(client)
         await build(client, sample=sample, folder=options.folder).run_stdio_async()
     return 0

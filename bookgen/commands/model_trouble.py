@@ -20,7 +20,7 @@ def explained(model: str, message: str, *, address: str = "", detail: str = "", 
 
 
 @contextlib.asynccontextmanager
-async def told(log: Path | None, say: Callable[[str], None]) -> AsyncIterator[None]:
+async def failures_reported(log: Path | None, say: Callable[[str], None]) -> AsyncIterator[None]:
     """A context that follows the server's `log` and calls `say` with a message for each model failure.
 
     A repeated message is passed on only once. If `log` is None, this does nothing.
@@ -47,7 +47,7 @@ async def told(log: Path | None, say: Callable[[str], None]) -> AsyncIterator[No
 
 class _News:
     def __init__(self, log: Path) -> None:
-        self._log, self._at, self._told = log, 0, {""}
+        self._log, self._at, self._seen = log, 0, {""}
 
     def read(self) -> Iterator[str]:
         with contextlib.suppress(OSError), self._log.open("rb") as lines:
@@ -56,8 +56,8 @@ class _News:
                 if not line.endswith(b"\n"):
                     return
                 self._at += len(line)
-                if (sentence := _sentence(line)) not in self._told:
-                    self._told.add(sentence)
+                if (sentence := _sentence(line)) not in self._seen:
+                    self._seen.add(sentence)
                     yield sentence
 
 

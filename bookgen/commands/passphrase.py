@@ -23,7 +23,7 @@ def add_option(parser: ArgumentParser) -> None:
     )  # fmt: skip
 
 
-async def given(options: Namespace, settings: Config, *, new: bool) -> str:
+async def read(options: Namespace, settings: Config, *, new: bool) -> str:
     """The passphrase. A `new` one must be long enough, and a prompt asks for it twice.
 
     Raises InvalidInput if it is too short, was typed differently the second time, or cannot be read.
@@ -33,7 +33,7 @@ async def given(options: Namespace, settings: Config, *, new: bool) -> str:
     elif settings.backup_passphrase:
         passphrase = reveal(settings.backup_passphrase) or ""
     else:
-        passphrase = await asyncio.to_thread(_asked, new)
+        passphrase = await asyncio.to_thread(_prompt, new)
     if new and len(passphrase) < MIN_PASSPHRASE_CHARACTERS:
         raise InvalidInput(f"A passphrase must have at least {MIN_PASSPHRASE_CHARACTERS} characters.")
     return passphrase
@@ -47,7 +47,7 @@ def _of_file(path: Path) -> str:
         raise InvalidInput(f"{path} can't be read: {reason}.") from error
 
 
-def _asked(new: bool) -> str:
+def _prompt(new: bool) -> str:
     if not sys.stdin.isatty():
         raise InvalidInput("Set BOOKGEN_BACKUP_PASSPHRASE, or name a file with --passphrase-file.")
     passphrase = getpass.getpass("Backup passphrase: ")

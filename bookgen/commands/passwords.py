@@ -17,10 +17,10 @@ def add_option(parser: ArgumentParser, meaning: str) -> None:
     )  # fmt: skip
 
 
-async def given(password: str | None) -> str | None:
+async def read(password: str | None) -> str | None:
     """The password from the command line or, if it is `ASK`, from a prompt or standard input."""
-    return await asyncio.to_thread(_read) if password == ASK else password
+    return await asyncio.to_thread(_prompt) if password == ASK else password
 
 
-def _read() -> str:
+def _prompt() -> str:
     return getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")

@@ -49,7 +49,7 @@ async def run(options: argparse.Namespace) -> int:
     Returns 0, or 1 if the book could not be proofread.
     """
     console = Console(highlight=False)
-    async with server_and_account.reached(options, create=False) as server, Client(server.url) as client:
+    async with server_and_account.server_account(options, create=False) as server, Client(server.url) as client:
         await server.sign_in(client)
         book = _chosen(await client.list_books(), options.book)
         report = await _read(client, console, book, server.poll_seconds)

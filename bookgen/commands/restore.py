@@ -39,7 +39,7 @@ def add_options(parser: ArgumentParser) -> None:
 async def run(options: Namespace) -> int:
     """Restore the backup. Returns 0 once everything is committed."""
     settings = config.load()
-    secret = await passphrase.given(options, settings, new=False)
+    secret = await passphrase.read(options, settings, new=False)
     # The file is read twice: first to verify that it is complete, before anything is changed.
     await asyncio.to_thread(verify, options.file, secret)
     with open_backup(options.file, secret) as frames:
@@ -52,7 +52,7 @@ async def run(options: Namespace) -> int:
         except (asyncpg.PostgresError, Unavailable) as error:
             reason = error.reason if isinstance(error, FilesUnavailable) else str(error)
             said = " ".join(reason.split()).rstrip(".")
-            raise Conflict(f"The backup could not be restored: {said}.{_shortage(settings)}") from error
+            raise Conflict(f"The backup could not be restored: {said}.{_full_disk_note(settings)}") from error
         finally:
             await connection.close()
     return 0
@@ -79,7 +79,7 @@ async def _restore(path: Path, secret: str, settings: Config, connection: asyncp
         except BaseException:
             await undo(folder / JOURNAL, places)
             raise
-    return _told(path, contents, files, active)
+    return _summary(path, contents, files, active)
 
 
 async def _undo_killed(settings: Config, places: Places) -> None:
@@ -92,7 +92,7 @@ async def _undo_killed(settings: Config, places: Places) -> None:
         shutil.rmtree(left, ignore_errors=True)
 
 
-def _shortage(settings: Config) -> str:
+def _full_disk_note(settings: Config) -> str:
     """A sentence to append to an error message if the disk of the embedded database is full; otherwise empty.
 
     A full disk stops the embedded server. The error itself says only that the connection was lost.
@@ -126,7 +126,7 @@ def _put_files(folder: Path, settings: Config) -> int:
     return len(found)
 
 
-def _told(path: Path, contents: Contents, files: int, active: int) -> str:
+def _summary(path: Path, contents: Contents, files: int, active: int) -> str:
     rows = sum(digest.rows for digest in contents.digests.values())
     counts = counted({"tables": len(contents.digests), "rows": rows, "files": files})
     missing = f"Pictures that were missing when the backup was made: {contents.missing}.\n" if contents.missing else ""

@@ -77,7 +77,7 @@ def _url(text: str) -> str:
 
 
 @contextlib.asynccontextmanager
-async def reached(options: argparse.Namespace, *, create: bool = True) -> AsyncIterator[ServerAccount]:
+async def server_account(options: argparse.Namespace, *, create: bool = True) -> AsyncIterator[ServerAccount]:
     """A context with the server that the options name, or a server that is started now and stopped at the end.
 
     Raises StartupError if the options do not fit together or the server does not start. `create`: whether a server may
@@ -88,7 +88,7 @@ async def reached(options: argparse.Namespace, *, create: bool = True) -> AsyncI
     if options.password and not options.login:
         raise StartupError("--password needs --login.")
     if options.server and options.login:
-        password = await passwords.given(options.password or passwords.ASK)
+        password = await passwords.read(options.password or passwords.ASK)
         yield ServerAccount(options.server, password or "", options.login, poll_seconds=POLL_REMOTE)
         return
     settings = config.load()

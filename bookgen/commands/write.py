@@ -85,11 +85,11 @@ async def run(options: argparse.Namespace) -> int:
     """Write the book. Returns 0 after the files are written, 130 after Ctrl-C."""
     _make_folder(options.out)
     display = make_display()
-    async with server_and_account.reached(options) as server, Client(server.url) as client:
+    async with server_and_account.server_account(options) as server, Client(server.url) as client:
         journey = Journey(client, options, display, server)
         with _interruptible():
             try:
-                async with model_trouble.told(server.log, display.say):
+                async with model_trouble.failures_reported(server.log, display.say):
                     return await journey.go()
             except asyncio.CancelledError:
                 _present_task().uncancel()

@@ -10,7 +10,7 @@ from bookgen.http import addons_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, repeatable, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
-from bookgen.http.edge.schemas import shown
+from bookgen.http.edge.schemas import as_json
 from bookgen.http.payments import return_urls, session
 from bookgen.http.payments_schemas import CheckoutSessionSchema
 from bookgen.store import addons
@@ -21,7 +21,7 @@ from bookgen.store import addons
 @conditional
 async def list_available(request: web.Request) -> web.Response:
     return replies.json(
-        [shown(shapes.AddonSchema, addon) for addon in await addons.list_active(request.app[SERVICES].database.http)]
+        [as_json(shapes.AddonSchema, addon) for addon in await addons.list_active(request.app[SERVICES].database.http)]
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from bookgen.http.edge.schemas import String, choice, shown
+from bookgen.http.edge.schemas import String, as_json, choice
 from bookgen.http.payments_schemas import CheckoutSchema
 from bookgen.models import OwnedAddon
 
@@ -46,10 +46,10 @@ def shown_owned(owned: OwnedAddon, period_end: datetime, remaining: int) -> dict
 
     `period_end`: when the account's billing period ends. It is shown if the add-on has no billing period of its own.
     """
-    return shown(
+    return as_json(
         UserAddonSchema,
         owned,
-        addon=shown(AddonSchema, owned.addon),
+        addon=as_json(AddonSchema, owned.addon),
         uses_this_period=owned.used_this_period,
         uses_remaining=remaining,
         has_uses_remaining=remaining != 0,

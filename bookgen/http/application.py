@@ -7,18 +7,18 @@ from collections.abc import Iterable, Sequence
 from aiohttp import web
 
 from bookgen.http.answers.cache import (
-    KEPT_BOOKS,
-    KEPT_LISTS,
+    BOOK_CACHE,
+    LIST_CACHE,
     MAX_BOOK_BYTES,
     MAX_LIST_BYTES,
-    KeptAnswers,
-    KeptBook,
-    KeptList,
+    AnswerCache,
+    CachedBook,
+    CachedList,
 )
 from bookgen.http.books import whole_book
 from bookgen.http.console import pages
 from bookgen.http.edge import bodies, keys
-from bookgen.http.edge.concurrency import RequestLines
+from bookgen.http.edge.concurrency import RequestSemaphores
 from bookgen.http.edge.contract import Endpoint
 from bookgen.http.edge.keys import Services
 from bookgen.http.edge.large_answers import Outgoing
@@ -49,9 +49,9 @@ def build_app(
     app[TABLE] = table
     app[keys.WAITING] = Waiters()
     app[keys.OUTGOING] = Outgoing()
-    app[KEPT_BOOKS] = KeptAnswers[KeptBook](MAX_BOOK_BYTES)
-    app[KEPT_LISTS] = KeptAnswers[KeptList](MAX_LIST_BYTES)
-    app[keys.LINES] = RequestLines()
+    app[BOOK_CACHE] = AnswerCache[CachedBook](MAX_BOOK_BYTES)
+    app[LIST_CACHE] = AnswerCache[CachedList](MAX_LIST_BYTES)
+    app[keys.SEMAPHORES] = RequestSemaphores()
     app[GAUGES] = Gauges(services)
     app[keys.REREAD_BOOK] = whole_book
     app[keys.NOT_FOUND] = pages.not_found

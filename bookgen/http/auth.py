@@ -31,7 +31,7 @@ from bookgen.http.edge.admission import SESSION_COOKIE, give_back_to_shared, tak
 from bookgen.http.edge.conditional import tag_of_response
 from bookgen.http.edge.contract import conditional, docs, guarded_by, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES, VERDICT
-from bookgen.http.edge.schemas import shown
+from bookgen.http.edge.schemas import as_json
 from bookgen.http.subscriptions import subscription_of
 from bookgen.models import Account
 from bookgen.rate_limits import Budget, LimitClass
@@ -87,12 +87,12 @@ GUESS_WINDOWS = 5
 @refuses(PermissionDenied, RateLimited)
 async def register(request: web.Request) -> web.Response:
     account, tokens = await request.app[SERVICES].accounts.register(Registration(**request[BODY]), _caller(request))
-    body: dict[str, Any] = {"user": shown(shapes.NewUserSchema, account)}
+    body: dict[str, Any] = {"user": as_json(shapes.NewUserSchema, account)}
     if tokens is None:
         body["message"] = "We sent you an e-mail. Follow its link to verify your address, then log in."
         body["email_verification_required"] = True
     else:
-        body["tokens"] = shown(shapes.TokenPairSchema, tokens)
+        body["tokens"] = as_json(shapes.TokenPairSchema, tokens)
         body["message"] = "Welcome. Your account is ready."
     return replies.json(body, status=201)
 
@@ -108,7 +108,7 @@ async def register(request: web.Request) -> web.Response:
 async def login(request: web.Request) -> web.Response:
     body = request[BODY]
     service, caller = request.app[SERVICES].accounts, _caller(request)
-    with _told_of_failure(request, SignInWay.PASSWORD, body.get("email") or body.get("username") or ""):
+    with _failures_logged(request, SignInWay.PASSWORD, body.get("email") or body.get("username") or ""):
         attempt = await service.attempt(email=body.get("email"), username=body.get("username"), caller=caller)
         async with _one_guess(request, attempt.candidate):
             result = await service.login(attempt, body["password"], caller)
@@ -121,7 +121,7 @@ async def login(request: web.Request) -> web.Response:
 @refuses(TokenInvalid, PermissionDenied)
 async def refresh_tokens(request: web.Request) -> web.Response:
     tokens = await request.app[SERVICES].accounts.refresh(request[BODY]["refresh"])
-    return replies.json(shown(shapes.TokenPairSchema, tokens))
+    return replies.json(as_json(shapes.TokenPairSchema, tokens))
 
 
 @docs(
@@ -134,8 +134,8 @@ async def refresh_tokens(request: web.Request) -> web.Response:
 @response_schema(shapes.SignedInSchema, 200)
 @refuses(InvalidCredentials, PermissionDenied, RateLimited)
 async def google_login(request: web.Request) -> web.Response:
-    service, holder = request.app[SERVICES].accounts, await _holder(request)
-    with _told_of_failure(request, SignInWay.GOOGLE):
+    service, holder = request.app[SERVICES].accounts, await _token_account(request)
+    with _failures_logged(request, SignInWay.GOOGLE):
         result = await service.google(request[BODY]["access_token"], _caller(request), holder)
     return await _signed_in(request, result)
 
@@ -144,7 +144,7 @@ async def google_login(request: web.Request) -> web.Response:
 @response_schema(shapes.SignedInSchema, 200)
 @refuses(InvalidInput, PermissionDenied)
 async def magic_login(request: web.Request) -> web.Response:
-    with _told_of_failure(request, SignInWay.LINK):
+    with _failures_logged(request, SignInWay.LINK):
         result = await request.app[SERVICES].accounts.magic_login(*_link(request), _caller(request))
     return await _signed_in(request, result)
 
@@ -188,7 +188,7 @@ async def reset_password(request: web.Request) -> web.Response:
 @refuses(InvalidInput, AuthenticationRequired)
 async def verify_email(request: web.Request) -> web.Response:
     profiles = request.app[SERVICES].accounts.profiles
-    outcome, account = await profiles.verify_email(*_link(request), await _holder(request))
+    outcome, account = await profiles.verify_email(*_link(request), await _token_account(request))
     return replies.json({"message": VERIFIED[outcome].format(email=account.email)})
 
 
@@ -216,7 +216,7 @@ async def resend_verification(request: web.Request) -> web.Response:
 @refuses(InvalidInput, AuthenticationRequired)
 async def approve_email(request: web.Request) -> web.Response:
     profiles = request.app[SERVICES].accounts.profiles
-    outcome, account = await profiles.approve_email(*_link(request), await _holder(request))
+    outcome, account = await profiles.approve_email(*_link(request), await _token_account(request))
     return replies.json({"message": APPROVED[outcome].format(email=account.email)})
 
 
@@ -302,16 +302,16 @@ async def change_profile(request: web.Request) -> web.Response:
         message += f" We sent {links} to {' and '.join(to_follow)}. Your address changes when you follow {them}."
     whole = await read_profile(request)
     return replies.json(
-        shown(shapes.UpdatedProfileSchema, account, message=message), headers={"ETag": tag_of_response(whole)}
+        as_json(shapes.UpdatedProfileSchema, account, message=message), headers={"ETag": tag_of_response(whole)}
     )
 
 
 async def _user(request: web.Request, account: Account) -> dict[str, Any]:
-    return shown(shapes.UserSchema, account, subscription=await subscription_of(request, account.id))
+    return as_json(shapes.UserSchema, account, subscription=await subscription_of(request, account.id))
 
 
 async def _signed_in(request: web.Request, result: SignedIn) -> web.Response:
-    tokens = shown(shapes.TokenPairSchema, result.tokens)
+    tokens = as_json(shapes.TokenPairSchema, result.tokens)
     response = replies.json({"user": await _user(request, result.account), "tokens": tokens})
     response.set_cookie(
         SESSION_COOKIE,
@@ -337,7 +337,7 @@ def _caller(request: web.Request) -> Caller:
 
 
 @contextlib.contextmanager
-def _told_of_failure(request: web.Request, way: SignInWay, name: str = "") -> Iterator[None]:
+def _failures_logged(request: web.Request, way: SignInWay, name: str = "") -> Iterator[None]:
     """Log and count a sign-in that fails because the code in the `with` block refuses it. The error is raised again.
 
     The log line has the caller's address and `name`, for programs such as fail2ban.
@@ -351,7 +351,7 @@ def _told_of_failure(request: web.Request, way: SignInWay, name: str = "") -> It
         raise
 
 
-async def _holder(request: web.Request) -> int | None:
+async def _token_account(request: web.Request) -> int | None:
     """The id of the account whose token was sent; None without a valid token. For routes that need no token."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return await request.app[SERVICES].accounts.holder(token) if scheme == "Bearer" else None

@@ -8,7 +8,7 @@ from marshmallow import Schema, ValidationError, fields, validates_schema
 
 from bookgen.accounts.passwords import MAX_LENGTH, MIN_LENGTH
 from bookgen.accounts.signup import USERNAME_PATTERN
-from bookgen.http.edge.schemas import Body, String, says
+from bookgen.http.edge.schemas import Body, String, schema_keywords
 from bookgen.http.subscriptions_schemas import SubscriptionSchema
 
 EMAIL_CHARACTERS = 254
@@ -45,7 +45,7 @@ class RegistrationSchema(Body):
     last_name = String(150, load_default="", metadata={"example": "Lovelace"})
 
 
-@says(minProperties=2)
+@schema_keywords(minProperties=2)
 class LoginSchema(Body):
     """A password and either an e-mail address or a username."""
 

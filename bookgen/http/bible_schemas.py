@@ -6,7 +6,7 @@ from typing import Any
 
 from marshmallow import Schema, fields, validate
 
-from bookgen.http.edge.schemas import Body, List, String, choice, shown
+from bookgen.http.edge.schemas import Body, List, String, as_json, choice
 from bookgen.models import Book, StoryKind
 from bookgen.services.bible import FIELDS, bible_of
 
@@ -91,4 +91,4 @@ class BibleSchema(Schema):
 
 
 def shown_bible(book: Book) -> dict[str, Any]:
-    return shown(BibleSchema, bible_of(book))
+    return as_json(BibleSchema, bible_of(book))

@@ -11,18 +11,18 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.http import books_schemas as shapes
 from bookgen.http.answers.cache import (
-    KEPT_BOOKS,
-    KEPT_LISTS,
-    KeptBook,
-    KeptChapter,
-    KeptList,
+    BOOK_CACHE,
+    LIST_CACHE,
+    CachedBook,
+    CachedChapter,
+    CachedList,
 )
 from bookgen.http.answers.chapter_pieces import in_pieces, piece_of
 from bookgen.http.answers.views import BookView, view_of
 from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
-from bookgen.http.edge.conditional import READS, Known, minimal_tag
+from bookgen.http.edge.conditional import READS, IfNoneMatch, minimal_tag
 from bookgen.http.edge.contract import (
     conditional,
     docs,
@@ -37,7 +37,7 @@ from bookgen.http.edge.contract import (
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES, SHOWN_BOOK
 from bookgen.http.edge.large_answers import LARGE, tag_of
 from bookgen.http.edge.routing import path_id
-from bookgen.http.edge.schemas import shown
+from bookgen.http.edge.schemas import as_json
 from bookgen.http.generation import progress_in_list, progress_of
 from bookgen.http.illustrations_schemas import by_chapter
 from bookgen.models import Book, Chapter, Estimate
@@ -61,15 +61,15 @@ _CHAPTERS, _END = b',"chapters":[', b"]}"
 @conditional
 async def list_books(request: web.Request) -> web.Response:
     db, account_id = request.app[SERVICES].database.http, request[ACCOUNT_ID]
-    version, known = await books.version_of_list(db, account_id), Known(request)
-    if known.by_tag(tag_of(version.encode())):
-        return known.answer({})
-    kept = request.app[KEPT_LISTS].find(account_id, version)
-    if kept is None:
+    version, condition = await books.version_of_list(db, account_id), IfNoneMatch(request)
+    if condition.matches(tag_of(version.encode())):
+        return condition.answer({})
+    cached = request.app[LIST_CACHE].find(account_id, version)
+    if cached is None:
         listed = await with_progress(request, await books.recent(db, account_id))
-        kept = KeptList(version, replies.dump(listed))
-        request.app[KEPT_LISTS].keep(account_id, kept)
-    return replies.encoded(kept.encoded, headers={"ETag": known.tag})
+        cached = CachedList(version, replies.dump(listed))
+        request.app[LIST_CACHE].keep(account_id, cached)
+    return replies.encoded(cached.encoded, headers={"ETag": condition.tag})
 
 
 @docs("books", "List ids and titles, for a selector", "All your books, most recently updated first.")
@@ -163,7 +163,7 @@ async def duplicate_book(request: web.Request) -> web.Response:
 
 @dataclass(frozen=True, slots=True)
 class LoadedBook:
-    """A book as read from the database. `shown`: its detail form as JSON, without the estimate and the chapters.
+    """A book as read from the database. `detail`: its detail form as JSON, without the estimate and the chapters.
 
     `unchanged`: the chapters whose cached JSON is still valid, by id; their text was not read. `sketches`: all
     chapters, in order. They include the texts that were read, unless the book is `large`: then they have no text.
@@ -171,9 +171,9 @@ class LoadedBook:
 
     book: Book
     sketches: Sequence[Sketch]
-    unchanged: Mapping[int, KeptChapter]
+    unchanged: Mapping[int, CachedChapter]
     artwork: shapes.BookArtwork
-    shown: dict[str, Any]
+    detail: dict[str, Any]
     large: bool
 
     @property
@@ -182,7 +182,7 @@ class LoadedBook:
 
     @property
     def progress(self) -> dict[str, Any] | None:
-        progress: dict[str, Any] | None = self.shown["generation_progress"]
+        progress: dict[str, Any] | None = self.detail["generation_progress"]
         return progress
 
 
@@ -206,16 +206,16 @@ async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> 
         return _part(request, found, await _load(request, book_id, {}), code, view)
     if found.active:  # the book's row does not show work in flight
         return _answer(request, found, await _load(request, book_id, {}), code)
-    kept = request.app[KEPT_BOOKS].find(book_id, found.version)
-    if kept is None:
-        former = request.app[KEPT_BOOKS].latest(book_id)
+    cached = request.app[BOOK_CACHE].find(book_id, found.version)
+    if cached is None:
+        former = request.app[BOOK_CACHE].latest(book_id)
         unchanged = former.unchanged(found.of_chapters()) if former else {}
         loaded = await _load(request, book_id, unchanged)
         if loaded.large:
             return _answer(request, found, loaded, code)
-        kept = _as_kept(request, found, loaded)
-        request.app[KEPT_BOOKS].keep(book_id, kept)
-    return _kept_answer(request, kept, code)
+        cached = _as_cached(request, found, loaded)
+        request.app[BOOK_CACHE].keep(book_id, cached)
+    return _cached_answer(request, cached, code)
 
 
 def _tag(version: str, estimated: Mapping[str, Any], progress: Mapping[str, Any] | None) -> str:
@@ -223,18 +223,18 @@ def _tag(version: str, estimated: Mapping[str, Any], progress: Mapping[str, Any]
     return tag_of(replies.dump([version, estimated, progress]))
 
 
-async def _load(request: web.Request, book_id: int, kept: Mapping[int, KeptChapter]) -> LoadedBook:
-    """Load the book. `kept`: cached chapters that need not be read. Raises NotFound unless the book is the caller's."""
+async def _load(request: web.Request, book_id: int, cached: Mapping[int, CachedChapter]) -> LoadedBook:
+    """Load the book. `cached`: chapters that need not be read. Raises NotFound unless the book is the caller's."""
     async with request.app[SERVICES].database.http.acquire() as connection:
         whole = errors.must_exist(await whole_books.find(connection, request[ACCOUNT_ID], book_id))
         artwork = await _artwork(connection, whole, request.app[SERVICES].site.public_url)
-        unchanged = {number: each for number, each in kept.items() if number not in artwork.illustrations}
+        unchanged = {number: each for number, each in cached.items() if number not in artwork.illustrations}
         known = [each.sketch for each in unchanged.values()]
         room = LARGE - sum(each.bytes for each in known)
         anew = await chapters.sketch_of_book(connection, book_id, room, list(unchanged))
     sketches = sorted(known + anew, key=lambda each: each.chapter.chapter_number)
     progress = await progress_of(request, book_id)
-    usage = shown(shapes.UsageSumSchema, whole.usage, currency=request.app[SERVICES].site.currency)
+    usage = as_json(shapes.UsageSumSchema, whole.usage, currency=request.app[SERVICES].site.currency)
     written = [each.chapter for each in sketches]
     warning = await request.app[SERVICES].publisher.font_warning(whole.book)
     told = shapes.shown_whole(whole.book, written, progress, whole.findings, usage, artwork, warning)
@@ -243,28 +243,28 @@ async def _load(request: web.Request, book_id: int, kept: Mapping[int, KeptChapt
 
 
 def _answer(request: web.Request, found: BookVersion, loaded: LoadedBook, code: int) -> web.Response:
-    estimated, known = _estimated(_estimate(request, loaded.book, loaded.chapters)), Known(request)
-    if known.by_tag(_tag(found.version, estimated, loaded.progress if found.active else None)):
-        return known.answer({})
-    head = replies.dump(loaded.shown | estimated)[:-1]
+    estimated, condition = _estimated(_estimate(request, loaded.book, loaded.chapters)), IfNoneMatch(request)
+    if condition.matches(_tag(found.version, estimated, loaded.progress if found.active else None)):
+        return condition.answer({})
+    head = replies.dump(loaded.detail | estimated)[:-1]
     response = _with_chapters(request, loaded, head + _CHAPTERS, code)
-    response.headers["ETag"] = known.tag
+    response.headers["ETag"] = condition.tag
     return response
 
 
 def _part(request: web.Request, found: BookVersion, loaded: LoadedBook, code: int, view: BookView) -> web.Response:
     """The requested part of the book. It has the ETag of the whole book, which a later change can send as If-Match."""
-    estimated, known = _estimated(_estimate(request, loaded.book, loaded.chapters)), Known(request)
+    estimated, condition = _estimated(_estimate(request, loaded.book, loaded.chapters)), IfNoneMatch(request)
     tag = _tag(found.version, estimated, loaded.progress if found.active else None)
-    if known.by_tag(minimal_tag(tag) if view.minimal and request.method in READS else tag):
-        return known.answer(view.headers)
-    head = replies.dump(view.of_book(loaded.shown | estimated))[:-1]
+    if condition.matches(minimal_tag(tag) if view.minimal and request.method in READS else tag):
+        return condition.answer(view.headers)
+    head = replies.dump(view.of_book(loaded.detail | estimated))[:-1]
     if view.chapters:
         before = head + (_CHAPTERS if len(head) > 1 else _CHAPTERS[1:])
         response = _with_chapters(request, loaded, before, code, view)
     else:
         response = replies.encoded(head + b"}", status=code)
-    response.headers.update({"ETag": known.tag, "Vary": "Prefer", **view.headers})
+    response.headers.update({"ETag": condition.tag, "Vary": "Prefer", **view.headers})
     return response
 
 
@@ -282,31 +282,31 @@ def _with_chapters(
     return replies.encoded(before + chapters_ + _END, status=code)
 
 
-def _as_kept(request: web.Request, found: BookVersion, loaded: LoadedBook) -> KeptBook:
+def _as_cached(request: web.Request, found: BookVersion, loaded: LoadedBook) -> CachedBook:
     """The loaded book as the cache stores it. `found`: the version, which was read before the book was loaded."""
-    versions, pictures, kept = found.of_chapters(), loaded.artwork.illustrations, dict[int, KeptChapter]()
+    versions, pictures, cached = found.of_chapters(), loaded.artwork.illustrations, dict[int, CachedChapter]()
     for sketch in loaded.sketches:
         number = sketch.chapter.id
         version = "" if number in pictures else versions.get(number, "")
-        kept[number] = loaded.unchanged.get(number) or KeptChapter(
+        cached[number] = loaded.unchanged.get(number) or CachedChapter(
             version, sketch.without_text(), piece_of(sketch.chapter, pictures)
         )
     estimate = _estimate(request, loaded.book, loaded.chapters)
-    return KeptBook(found.version, replies.dump(loaded.shown)[:-1], kept, estimate)
+    return CachedBook(found.version, replies.dump(loaded.detail)[:-1], cached, estimate)
 
 
 def _joined(head: bytes, pieces: Iterable[bytes]) -> bytes:
     return b"".join((head, _CHAPTERS, b",".join(pieces), _END))
 
 
-def _kept_answer(request: web.Request, kept: KeptBook, code: int) -> web.Response:
+def _cached_answer(request: web.Request, cached: CachedBook, code: int) -> web.Response:
     """The cached book with the current estimate, or 304 if the caller already has this version with this estimate."""
-    estimated, known = _estimated(kept.estimate), Known(request)
-    if known.by_tag(_tag(kept.version, estimated, None)):
-        return known.answer({})
+    estimated, condition = _estimated(cached.estimate), IfNoneMatch(request)
+    if condition.matches(_tag(cached.version, estimated, None)):
+        return condition.answer({})
     rest = b"," + replies.dump(estimated)[1:-1]
-    body = _joined(kept.head + rest, (each.encoded for each in kept.chapters.values()))
-    return replies.encoded(body, status=code, headers={"ETag": known.tag})
+    body = _joined(cached.head + rest, (each.encoded for each in cached.chapters.values()))
+    return replies.encoded(body, status=code, headers={"ETag": condition.tag})
 
 
 def _estimate(request: web.Request, book: Book, written: Sequence[Chapter]) -> Callable[[], Estimate] | None:

@@ -12,7 +12,7 @@ from marshmallow import Schema, ValidationError, fields, post_load, validate
 from bookgen.http.chapters_schemas import ChapterSchema
 from bookgen.http.characters_schemas import Characters
 from bookgen.http.covers_schemas import CoverSchema
-from bookgen.http.edge.schemas import Body, Integer, Query, String, choice, shown
+from bookgen.http.edge.schemas import Body, Integer, Query, String, as_json, choice
 from bookgen.http.exports_schemas import ChosenSettings
 from bookgen.http.generation_schemas import GenerationProgressSchema
 from bookgen.models import (
@@ -320,7 +320,7 @@ def shown_in_list(
     book: Book, chapters_count: int, word_count: int, progress: dict[str, Any] | None, cover_image_url: str | None
 ) -> dict[str, Any]:
     """The book as JSON in its list form, `BookListedSchema`. `progress`: None if its writing was never started."""
-    return shown(
+    return as_json(
         BookListedSchema,
         book,
         generation_progress=progress,

@@ -30,7 +30,7 @@ from bookgen.http.edge.contract import (
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
 from bookgen.http.edge.large_answers import LARGE
 from bookgen.http.edge.routing import path_id
-from bookgen.http.edge.schemas import shown
+from bookgen.http.edge.schemas import as_json
 from bookgen.http.illustrations_schemas import by_chapter
 from bookgen.http.proofreading_schemas import SuggestionSchema, shown_suggestion
 from bookgen.models import Chapter
@@ -165,7 +165,7 @@ async def list_revisions(request: web.Request) -> web.Response:
     db, chapter_id = request.app[SERVICES].database.http, path_id(request)
     errors.must_exist(await chapters.find(db, request[ACCOUNT_ID], chapter_id))
     found = await revisions.of_chapter(db, request[ACCOUNT_ID], chapter_id)
-    return replies.json([shown(shapes.RevisionListedSchema, revision) for revision in found])
+    return replies.json([as_json(shapes.RevisionListedSchema, revision) for revision in found])
 
 
 @docs(
@@ -184,7 +184,7 @@ async def read_revision(request: web.Request) -> web.Response:
         ),
         "revision of this chapter",
     )
-    return replies.json(shown(shapes.RevisionSchema, revision))
+    return replies.json(as_json(shapes.RevisionSchema, revision))
 
 
 @docs(

@@ -7,7 +7,7 @@ from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, validates_schema
 
-from bookgen.http.edge.schemas import Body, Integer, Query, String, choice, shown
+from bookgen.http.edge.schemas import Body, Integer, Query, String, as_json, choice
 from bookgen.http.illustrations_schemas import IllustrationSchema
 from bookgen.http.plans_schemas import ChapterPlanSchema
 from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
@@ -127,4 +127,4 @@ class RevisionSchema(RevisionListedSchema):
 
 def shown_chapter(chapter: Chapter, illustrations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A chapter as JSON. `illustrations`: its pictures, as JSON too."""
-    return shown(ChapterSchema, chapter, book=chapter.book_id, illustrations=list(illustrations))
+    return as_json(ChapterSchema, chapter, book=chapter.book_id, illustrations=list(illustrations))

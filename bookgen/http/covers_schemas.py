@@ -7,7 +7,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from bookgen.http.edge.schemas import Body, Integer, String, shown
+from bookgen.http.edge.schemas import Body, Integer, String, as_json
 from bookgen.models import Cover
 
 MAX_VARIANTS = 4
@@ -50,7 +50,7 @@ def media_url(public_url: str, key: str) -> str:
 
 
 def shown_cover(cover: Cover, public_url: str) -> dict[str, Any]:
-    return shown(
+    return as_json(
         CoverSchema,
         cover,
         image_url=media_url(public_url, cover.image_key),

@@ -19,7 +19,7 @@ from bookgen.http.edge.contract import (
     response_schema,
 )
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
-from bookgen.http.edge.schemas import shown
+from bookgen.http.edge.schemas import as_json
 from bookgen.http.payments import return_urls, session
 from bookgen.http.payments_schemas import CheckoutSessionSchema
 from bookgen.store import credits
@@ -54,7 +54,7 @@ async def read_balance(request: web.Request) -> web.Response:
 async def list_transactions(request: web.Request) -> web.Response:
     limit = min(request[QUERY]["limit"], MAX_TRANSACTIONS)
     listed = await credits.transactions(request.app[SERVICES].database.http, request[ACCOUNT_ID], limit)
-    return replies.json([shown(shapes.CreditTransactionSchema, row, book=row.book_id) for row in listed])
+    return replies.json([as_json(shapes.CreditTransactionSchema, row, book=row.book_id) for row in listed])
 
 
 @docs("credits", "Buy credits", "Credits are added to the wallet when the payment processor confirms the payment.")

@@ -6,7 +6,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from bookgen.http.edge.schemas import Integer, Query, String, shown
+from bookgen.http.edge.schemas import Integer, Query, String, as_json
 from bookgen.http.payments_schemas import CheckoutSchema
 from bookgen.models import CreditKind, CreditPackage
 
@@ -63,7 +63,7 @@ def shown_package(package: CreditPackage, dearest: int) -> dict[str, Any]:
     `savings_percent` says how much cheaper a book of this package is.
     """
     per_book = cents_per_book(package)
-    return shown(
+    return as_json(
         CreditPackageSchema,
         package,
         price=package.price_cents / 100,

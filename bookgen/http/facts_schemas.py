@@ -6,7 +6,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from bookgen.http.edge.schemas import Body, String, choice, shown
+from bookgen.http.edge.schemas import Body, String, as_json, choice
 from bookgen.models import MAX_FACT_CHARACTERS, Fact, FactEvent, FactKind, FactStatus
 
 MAX_REASON_CHARACTERS = 500
@@ -60,4 +60,4 @@ class FactChangesSchema(Body):
 
 
 def shown_fact(fact: Fact) -> dict[str, Any]:
-    return shown(FactSchema, fact)
+    return as_json(FactSchema, fact)

@@ -14,7 +14,7 @@ from bookgen.actors.messages import Command, Generate, Pause, Resume, Stop
 from bookgen.http import generation_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.admission import authenticate_again
-from bookgen.http.edge.conditional import Known
+from bookgen.http.edge.conditional import IfNoneMatch
 from bookgen.http.edge.connection import BoundedConnection
 from bookgen.http.edge.contract import (
     asks_model,
@@ -100,20 +100,20 @@ async def generation_status(request: web.Request) -> web.Response:
     supervisor, account_id, book_id = request.app[SERVICES].supervisor, request[ACCOUNT_ID], path_id(request)
     statuses = supervisor.statuses
     with request.app[WAITING].admitted(request, account_id) as seconds:
-        known = Known(request)
+        condition = IfNoneMatch(request)
         body: bytes | None = await statuses.read(account_id, book_id)
-        if body and (not seconds or supervisor.resources.draining or not known(body)):
+        if body and (not seconds or supervisor.resources.draining or not condition.matches_body(body)):
             return replies.encoded(body)
         del body  # to free memory, since thousands of requests may wait at once
         connection = cast(BoundedConnection, request.protocol)
         connection.call_off(asyncio.current_task())  # ends the wait of a caller that disconnects
         try:
-            body = await statuses.read_other(account_id, book_id, known, seconds)
+            body = await statuses.read_other(account_id, book_id, condition.matches_body, seconds)
         finally:
             connection.call_off(None)
     await authenticate_again(request)
     applied = {"Preference-Applied": f"wait={seconds}"}
-    return known.answer(applied) if body is None else replies.encoded(body, headers=applied)
+    return condition.answer(applied) if body is None else replies.encoded(body, headers=applied)
 
 
 @docs(

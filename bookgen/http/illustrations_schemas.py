@@ -8,7 +8,7 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from bookgen.http.covers_schemas import media_url
-from bookgen.http.edge.schemas import Body, Integer, String, shown
+from bookgen.http.edge.schemas import Body, Integer, String, as_json
 from bookgen.models import Illustration
 
 MAX_POSITION = 100_000
@@ -43,7 +43,7 @@ class IllustrationSchema(Schema):
 
 
 def shown_illustration(illustration: Illustration, public_url: str) -> dict[str, Any]:
-    return shown(
+    return as_json(
         IllustrationSchema,
         illustration,
         chapter=illustration.chapter_id,

@@ -23,7 +23,7 @@ from bookgen.http.edge.contract import (
 )
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
 from bookgen.http.edge.routing import path_id
-from bookgen.http.edge.schemas import shown
+from bookgen.http.edge.schemas import as_json
 from bookgen.models import ReportKind
 from bookgen.services.proofreading import PAGE_SIZE
 from bookgen.store import reports
@@ -135,7 +135,7 @@ async def list_suggestions(request: web.Request) -> web.Response:
 @conditional
 async def preview_suggestion(request: web.Request) -> web.Response:
     preview = await request.app[SERVICES].proofreading.preview(*_suggestion(request))
-    return replies.json(shown(shapes.PreviewSchema, preview))
+    return replies.json(as_json(shapes.PreviewSchema, preview))
 
 
 @docs(

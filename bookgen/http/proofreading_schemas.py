@@ -8,7 +8,7 @@ from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, validates_schema
 
-from bookgen.http.edge.schemas import Body, Flag, Integer, List, Query, choice, says, shown
+from bookgen.http.edge.schemas import Body, Flag, Integer, List, Query, as_json, choice, schema_keywords
 from bookgen.models import (
     Report,
     ReportKind,
@@ -134,7 +134,7 @@ def _refuse_false(value: bool) -> None:
         raise ValidationError("Must be true. To apply other suggestions, send suggestion_ids or severity.")
 
 
-@says(minProperties=1)
+@schema_keywords(minProperties=1)
 class ApplyManySchema(Body):
     """Which suggestions to apply: those with certain ids, those of certain severities, or all safe ones.
 
@@ -167,11 +167,11 @@ class OutcomeSchema(Schema):
 
 def shown_report(report: Report) -> dict[str, Any]:
     counts = {"by_type": dict(report.by_type), "by_severity": dict(report.by_severity)}
-    return shown(ReportSchema, report, book=report.book_id, counts=counts, summary=_summary(report))
+    return as_json(ReportSchema, report, book=report.book_id, counts=counts, summary=_summary(report))
 
 
 def shown_suggestion(suggestion: Suggestion) -> dict[str, Any]:
-    return shown(
+    return as_json(
         SuggestionSchema,
         suggestion,
         report=suggestion.report_id,
@@ -199,7 +199,7 @@ def _summary(report: Report) -> str:
         return "The book was not read: this server has no language model."
     if report.kind is ReportKind.PASSAGE:
         return "One passage, rewritten as you asked."
-    alone = _by_rules_alone(report.unread)
+    alone = _unread_chapters_note(report.unread)
     if not total:
         return f"{chapters} read; no {_entry(report)}s.{alone}"
     kinds = ", ".join(f"{report.by_severity[each]} {each}" for each in Severity if each in report.by_severity)
@@ -210,7 +210,7 @@ def _entry(report: Report) -> str:
     return "finding" if report.kind is ReportKind.REVIEW else "suggestion"
 
 
-def _by_rules_alone(unread: Sequence[Unread]) -> str:
+def _unread_chapters_note(unread: Sequence[Unread]) -> str:
     """A sentence for each group of chapters that only the built-in rules checked, wholly or partly, and why.
 
     `unread`: the chapters that the model has not read, or not completely.

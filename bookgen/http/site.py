@@ -15,7 +15,7 @@ from bookgen.http.edge import clients, replies
 from bookgen.http.edge.admission import take_from_shared
 from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
-from bookgen.http.edge.schemas import shown
+from bookgen.http.edge.schemas import as_json
 from bookgen.models import LANGUAGES, Usage
 from bookgen.rate_limits import Budget, address_bucket
 from bookgen.render.formats import FORMATS
@@ -35,7 +35,7 @@ async def show_stats(request: web.Request) -> web.Response:
     sums = await stats.of_account(db, account_id)
     usage = await request.app[SERVICES].quota.usage(db, account_id)
     recent = await books.recent(db, account_id, limit=RECENT_BOOKS)
-    answer = shown(
+    answer = as_json(
         shapes.StatsSchema,
         sums,
         books_total=sum(sums.books_by_status.values()),
@@ -73,14 +73,14 @@ async def read_overview(request: web.Request) -> web.Response:
 @conditional
 async def public_settings(request: web.Request) -> web.Response:
     site = request.app[SERVICES].site
-    answer = shown(
+    answer = as_json(
         shapes.PublicSettingsSchema,
         site,
         genres=GENRES,
-        trim_sizes=[shown(shapes.TrimSizeChoiceSchema, trim, value=trim.name) for trim in TRIMS.values()],
+        trim_sizes=[as_json(shapes.TrimSizeChoiceSchema, trim, value=trim.name) for trim in TRIMS.values()],
         languages=[{"value": tag, "label": label} for tag, label in LANGUAGES.items()],
         export_formats=[
-            shown(shapes.ExportFormatSchema, each, value=each.name, settings=sorted(each.settings))
+            as_json(shapes.ExportFormatSchema, each, value=each.name, settings=sorted(each.settings))
             for each in FORMATS.values()
         ],
         export_settings=site.export_defaults,

@@ -7,7 +7,7 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from bookgen.billing.standing import Standing
-from bookgen.http.edge.schemas import String, choice, shown
+from bookgen.http.edge.schemas import String, as_json, choice
 from bookgen.http.payments_schemas import CheckoutSchema
 from bookgen.models import Plan, Subscription
 
@@ -97,12 +97,12 @@ class PlanCheckoutResultSchema(Schema):
 
 
 def shown_plan(plan: Plan) -> dict[str, Any]:
-    return shown(PlanSchema, plan, features=plan.limits)
+    return as_json(PlanSchema, plan, features=plan.limits)
 
 
 def shown_subscription(subscription: Subscription, standing: Standing) -> dict[str, Any]:
     """The subscription as JSON. `standing`: the plan and the period that apply now."""
-    return shown(
+    return as_json(
         SubscriptionSchema,
         subscription,
         plan=shown_plan(standing.plan),

@@ -74,7 +74,7 @@ class AnthropicProvider(SdkProvider):
                     streamed = await self._streamed(held, response, partial)
                     break
                 except Exception as error:
-                    if not self._learned(error, sent):
+                    if not self._adapt_to_error(error, sent):
                         raise
             return await _listen(streamed, partial)
 
@@ -84,7 +84,7 @@ class AnthropicProvider(SdkProvider):
             options["format"] = {"type": "json_schema", "schema": strict(request.schema)}
         return {name: value for name, value in options.items() if name not in self._unknown}
 
-    def _learned(self, error: Exception, sent: Iterable[str]) -> bool:
+    def _adapt_to_error(self, error: Exception, sent: Iterable[str]) -> bool:
         """Adapt later requests to an error that rejects an optional field or the number of tokens.
 
         Return whether the error did so: then the same request is worth sending again. `sent`: its optional fields.
@@ -135,7 +135,7 @@ def _read_whole(partial: PartialReply, message: Mapping[str, Any]) -> StopReason
     reason = message.get("stop_reason")
     partial.events = int(reason is not None)
     partial.text.extend(part["text"] for part in parts(message, "content") if part.get("type") == "text")
-    _read_usage(partial, message.get("usage"))
+    _store_usage(partial, message.get("usage"))
     return _STOPS.get(reason, StopReason.LENGTH) if reason else None
 
 
@@ -147,23 +147,23 @@ async def _listen(streamed: StreamedReply, partial: PartialReply) -> StopReason 
         partial.events += 1
         match event.get("type"):
             case "message_start":
-                _read_usage(partial, event["message"].get("usage"))
+                _store_usage(partial, event["message"].get("usage"))
             case "content_block_delta" if event["delta"].get("type") == "text_delta":
                 partial.add(event["delta"]["text"])
             case "message_delta":
                 reason = event["delta"].get("stop_reason")
-                _read_usage(partial, event.get("usage"))
+                _store_usage(partial, event.get("usage"))
             case "message_stop":
                 finished = True
     return _STOPS.get(reason, StopReason.LENGTH) if finished and reason else None
 
 
-def _read_usage(partial: PartialReply, told: Mapping[str, Any] | None) -> None:
-    """Store the token counts in `told`, the usage that an event reports, in `partial.usage`.
+def _store_usage(partial: PartialReply, usage: Mapping[str, Any] | None) -> None:
+    """Store the token counts of `usage`, which an event reported, in `partial.usage`.
 
     They replace earlier counts, since each event reports the totals so far. None: the event reports no usage.
     """
-    if told is None:
+    if usage is None:
         return
     fields = {
         "input_tokens": "input_tokens",
@@ -171,6 +171,6 @@ def _read_usage(partial: PartialReply, told: Mapping[str, Any] | None) -> None:
         "cache_write_tokens": "cache_creation_input_tokens",
         "cache_read_tokens": "cache_read_input_tokens",
     }
-    counts = {ours: told.get(theirs) for ours, theirs in fields.items()}
+    counts = {ours: usage.get(theirs) for ours, theirs in fields.items()}
     known: dict[str, Any] = {name: counted(count) for name, count in counts.items() if count is not None}
     partial.usage = replace(partial.usage if partial.usage.calls else Usage(calls=1), **known)

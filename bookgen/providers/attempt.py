@@ -80,12 +80,12 @@ class CallFailed(Exception):
         return self.to_do or otherwise
 
     @property
-    def of_all_calls(self) -> bool:
+    def refuses_all_calls(self) -> bool:
         """Whether the provider refuses every call of this server, because of its key or its credit."""
         return self.failure is FailureKind.LOCKED_OUT and self.cure in (Cure.KEY, Cure.CREDIT)
 
 
-class Looped(Exception):
+class EndlessRepetition(Exception):
     """The reply repeats itself without end."""
 
 
@@ -113,7 +113,7 @@ class PartialReply:
     written: int = 0  # characters, including thoughts and the rounds of a loop
 
     def add(self, piece: str) -> None:
-        """Add a piece of the text. Raises Looped if the text repeats itself without end."""
+        """Add a piece of the text. Raises EndlessRepetition if the text repeats itself without end."""
         if piece and self.first_word is None:
             self.first_word = asyncio.get_running_loop().time()
             if self.on_first_word is not None:
@@ -129,16 +129,16 @@ class PartialReply:
         text = "".join(self.text)
         if (end := first_round(text)) is not None:
             self.text[:] = [text[:end]]
-            raise Looped
+            raise EndlessRepetition
 
 
 THINKING_ROOM = 8000  # tokens that a model may think with, in addition to its reply
 MAX_REPORTED_TOKENS = 10**9  # a larger count from a server is cut to this
 
 
-def counted(told: Any) -> int:
+def counted(count: Any) -> int:
     """Return a server's token count, limited to 0 … MAX_REPORTED_TOKENS; 0 if there is none."""
-    return min(max(int(told or 0), 0), MAX_REPORTED_TOKENS)
+    return min(max(int(count or 0), 0), MAX_REPORTED_TOKENS)
 
 
 class Provider(ModelBase):

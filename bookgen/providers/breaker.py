@@ -46,11 +46,11 @@ class CircuitBreaker:
             await self._wait()
         return False
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         self._failures, self._opened_until, self._probing = 0, None, False
         self._tell()
 
-    def failed(self) -> None:
+    def record_failure(self) -> None:
         self._failures += 1
         if self._probing or self._failures >= self._threshold:
             doubled = self._open_seconds * 2.0 ** min(self._failures - self._threshold, MAX_DOUBLINGS)

@@ -50,7 +50,7 @@ class CallCounts:
         metrics.BREAKER_OPEN.labels(*self.labels).set(open)
 
     @contextmanager
-    def trying(self) -> Iterator[Callable[[TextReply], TextReply]]:
+    def counted_try(self) -> Iterator[Callable[[TextReply], TextReply]]:
         """A context manager that counts one try of a call: its result, how long it took, and its usage.
 
         It yields a function, which must be called with the reply and returns it. Without that the try counts as failed.

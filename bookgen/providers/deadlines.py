@@ -37,12 +37,12 @@ class Deadlines:
 class Speed:
     """The speed of a model, learned from its calls, and the deadlines that follow from it.
 
-    `usual`: the shortest deadlines; a slow model gets longer ones. `own`: the model runs on a server of the operator,
-    not in a known cloud. Nothing is known about its speed before it is measured.
+    `usual`: the shortest deadlines; a slow model gets longer ones. `self_hosted`: the model runs on a server of the
+    operator, not in a known cloud. Nothing is known about its speed before it is measured.
     """
 
-    def __init__(self, usual: Deadlines, *, own: bool) -> None:
-        self._usual, self._own = usual, own
+    def __init__(self, usual: Deadlines, *, self_hosted: bool) -> None:
+        self._usual, self._self_hosted = usual, self_hosted
         self._per_token: float | None = None  # longest seconds per prompt token until the first word
         self._speed: float | None = None  # tokens a second
         self._reading: float | None = None  # mean seconds per prompt token until the first word
@@ -59,13 +59,13 @@ class Speed:
         For a local server, the limits for the first byte and for silence double after each call that got no response.
         """
         first, idle = self._usual.first_byte, self._usual.idle
-        if self._own:
+        if self._self_hosted:
             shown = SLACK * self._per_token * prompt_tokens if self._per_token is not None else UNSEEN_FIRST_BYTE
             patience = 2.0**self._silences
             first = min(max(first, shown) * patience, MAX_FIRST_BYTE_SECONDS)
             idle = min(max(idle, MIN_IDLE_SECONDS) * patience, MAX_FIRST_BYTE_SECONDS)
-        speed = self._speed * SHARE if self._speed else MIN_SPEED if self._own else CLOUD_SPEED
-        if self._own and others:  # a server with one slot answers them first
+        speed = self._speed * SHARE if self._speed else MIN_SPEED if self._self_hosted else CLOUD_SPEED
+        if self._self_hosted and others:  # a server with one slot answers them first
             first += max_tokens / speed
         total = max(self._usual.total, first + max_tokens / speed)
         return Deadlines(self._usual.connect, first, idle, total)

@@ -81,12 +81,12 @@ def _parsed(name: bytes, data: bytes) -> dict[str, Any] | None:
         raise ProviderError(data.decode(errors="replace"), None) from None
     if not isinstance(event, dict):
         raise ValueError("an event is no object")
-    told = event.get("error")
-    if name == b"error" and not told:
-        told = event if event.get("type") != "error" else None  # the Responses API has the error in the event itself
-    if told:
-        message = told.get("message") if isinstance(told, dict) else told
-        raise ProviderError(str(message or told), told)
+    error = event.get("error")
+    if name == b"error" and not error:
+        error = event if event.get("type") != "error" else None  # the Responses API has the error in the event itself
+    if error:
+        message = error.get("message") if isinstance(error, dict) else error
+        raise ProviderError(str(message or error), error)
     return event
 
 

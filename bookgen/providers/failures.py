@@ -146,18 +146,18 @@ def status_of(error: Exception) -> int | None:
 
 def said(error: Exception) -> str:
     """Return the error's message, code and body in lower case, to search in. A very long text is cut."""
-    told = f"{error} {error.code} {error.body}" if isinstance(error, ProviderError) else str(error)
-    return told[:MAX_SEARCHED_CHARACTERS].lower()
+    text = f"{error} {error.code} {error.body}" if isinstance(error, ProviderError) else str(error)
+    return text[:MAX_SEARCHED_CHARACTERS].lower()
 
 
-def sentence(told: Any) -> str:
+def sentence(body: Any) -> str:
     """Return the message in an error's body as one line; for a web page, its text."""
-    while isinstance(told, dict):
-        told = next((told[name] for name in _SENTENCES if told.get(name)), "")
-    return " ".join(_MARKUP.sub(" ", _UNPRINTABLE.sub(" ", str(told))).split())[:MAX_DETAIL_CHARACTERS]
+    while isinstance(body, dict):
+        body = next((body[name] for name in _SENTENCES if body.get(name)), "")
+    return " ".join(_MARKUP.sub(" ", _UNPRINTABLE.sub(" ", str(body))).split())[:MAX_DETAIL_CHARACTERS]
 
 
-def _told(error: ProviderError) -> str:
+def _detail_of(error: ProviderError) -> str:
     return sentence(error.body or error)
 
 
@@ -168,7 +168,7 @@ def output_limit(error: Exception) -> int | None:
 
 
 def _of_status(status: int, error: ProviderError) -> CallFailed:
-    wait, detail = retry_after(error.headers), _told(error)
+    wait, detail = retry_after(error.headers), _detail_of(error)
     if status == 429 and not _SPENT.search(said(error)):
         return CallFailed("is busy", FailureKind.BUSY, retry_after=wait, detail=detail, cure=Cure.WAIT)
     if status in (408, 409) or status >= 500:
@@ -200,7 +200,7 @@ def _denial(status: int, error: ProviderError) -> tuple[str, Cure | None]:
 
 def _of_event(error: ProviderError) -> CallFailed:
     """Return the failure that a stream reported. Its kind is in the body, since the status was 200."""
-    body, detail = error.body, _told(error)
+    body, detail = error.body, _detail_of(error)
     inner = body.get("error", body) if isinstance(body, dict) else {}
     kind = f"{inner.get('type', '')} {inner.get('code', '')}" if isinstance(inner, dict) else ""
     if any(word in kind for word in _BUSY_EVENTS):

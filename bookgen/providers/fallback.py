@@ -1,4 +1,4 @@
-"""A model that passes requests on to a second model if the first one fails or refuses."""
+"""A model that passes requests on to a fallback model if the primary model fails or refuses."""
 
 from __future__ import annotations
 
@@ -24,56 +24,57 @@ log = structlog.get_logger(__name__)
 
 
 class FallbackModel(TextModel):
-    """Asks `first` and, if it fails or refuses, `second`.
+    """Asks `primary` and, if it fails or refuses, `fallback`.
 
-    `outage` is that of `second`: calls never wait for an outage of `first` to end, because `second` answers instead.
+    `outage` is that of `fallback`: calls never wait for an outage of `primary` to end, because `fallback` answers
+    instead.
     """
 
-    def __init__(self, first: TextModel, second: TextModel) -> None:
-        self._first, self._second = first, second
+    def __init__(self, primary: TextModel, fallback: TextModel) -> None:
+        self._primary, self._fallback = primary, fallback
 
     @property
     def name(self) -> str:
-        return self._first.name
+        return self._primary.name
 
     @property
     def outage(self) -> Outage | None:
-        return self._second.outage
+        return self._fallback.outage
 
     async def find_name(self) -> None:
-        await self._first.find_name()
+        await self._primary.find_name()
 
     @property
     def refusals(self) -> dict[str, Outage]:
-        return {**self._first.refusals, **self._second.refusals}
+        return {**self._primary.refusals, **self._fallback.refusals}
 
     @property
     def shown_speed(self) -> ShownSpeed | None:
-        return self._first.shown_speed
+        return self._primary.shown_speed
 
     @property
     def call_seconds(self) -> float:
-        return max(self._first.call_seconds, self._second.call_seconds)
+        return max(self._primary.call_seconds, self._fallback.call_seconds)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*self._first.names, *self._second.names)
+        return (*self._primary.names, *self._fallback.names)
 
     def tell_busy(self, tell: Callable[[str, float], None]) -> None:
-        self._first.tell_busy(tell)
-        self._second.tell_busy(tell)
+        self._primary.tell_busy(tell)
+        self._fallback.tell_busy(tell)
 
     def share(self, processes: int) -> None:
-        self._first.share(processes)
-        self._second.share(processes)
+        self._primary.share(processes)
+        self._fallback.share(processes)
 
     def hold_back(self, name: str, seconds: float) -> None:
-        self._first.hold_back(name, seconds)
-        self._second.hold_back(name, seconds)
+        self._primary.hold_back(name, seconds)
+        self._fallback.hold_back(name, seconds)
 
     async def complete(self, request: TextRequest) -> TextReply:
         try:
-            reply = await self._first.complete(request)
+            reply = await self._primary.complete(request)
         except (CallsHalted, CostCapReached):
             raise
         except UpstreamAIError as error:
@@ -83,14 +84,14 @@ class FallbackModel(TextModel):
         return reply
 
     async def close(self) -> None:
-        await self._first.close()
-        await self._second.close()
+        await self._primary.close()
+        await self._fallback.close()
 
     async def _fall_back(self, request: TextRequest, spent: tuple[Spent, ...], why: str) -> TextReply:
-        log.warning("model_fell_back", model=self._first.name, to=self._second.name, stage=request.stage, why=why)
+        log.warning("model_fell_back", model=self._primary.name, to=self._fallback.name, stage=request.stage, why=why)
         try:
             with paid_for(spent):
-                reply = await self._second.complete(request)
+                reply = await self._fallback.complete(request)
         except UpstreamAIError as error:
             error.spent = (*spent, *error.spent)
             raise

@@ -26,25 +26,25 @@ class Outage:
 
 
 class Halted(Exception):
-    """Raised in a call that waits for a provider when a `Halt` is set."""
+    """Raised in a call that waits for a provider when its `HaltSwitch` is set."""
 
 
-class Halt:
+class HaltSwitch:
     """A switch: while it is set, no call begins and waiting calls give up. Calls in flight continue.
 
-    `waits_for`: why the call has no answer yet, after its first failure or while it waits for its turn.
+    `wait_reason`: why the call has no answer yet, after its first failure or while it waits for its turn.
     """
 
-    __slots__ = ("_set", "_waits", "waits_for")
+    __slots__ = ("_set", "_waits", "wait_reason")
 
     def __init__(self) -> None:
-        self.waits_for: Outage | None = None
+        self.wait_reason: Outage | None = None
         self._set = asyncio.Event()
         self._waits: set[asyncio.Timeout] = set()
 
-    def for_concurrent_calls(self) -> Halt:
-        """A halt for concurrent calls. It is set and cleared together with this one, but has its own `waits_for`."""
-        other = Halt()
+    def for_concurrent_calls(self) -> HaltSwitch:
+        """A switch for another call. It is set and cleared together with this one, but has its own `wait_reason`."""
+        other = HaltSwitch()
         other._set, other._waits = self._set, self._waits
         return other
 
@@ -53,9 +53,9 @@ class Halt:
         return self._set.is_set()
 
     @property
-    def waits_long_for(self) -> Outage | None:
-        """`waits_for`, once that wait has lasted for TOLD_SECONDS; None before."""
-        waits = self.waits_for
+    def long_wait_reason(self) -> Outage | None:
+        """`wait_reason`, once that wait has lasted for TOLD_SECONDS; None before."""
+        waits = self.wait_reason
         return waits if waits and (datetime.now(UTC) - waits.since).total_seconds() >= TOLD_SECONDS else None
 
     def set(self) -> None:
@@ -69,7 +69,7 @@ class Halt:
 
     @asynccontextmanager
     async def waiting(self) -> AsyncIterator[None]:
-        """Raise Halted if this halt is set before the block begins or while it runs."""
+        """Raise Halted if this switch is set before the block begins or while it runs."""
         if self._set.is_set():
             raise Halted
         wait = asyncio.timeout(None)

@@ -11,10 +11,10 @@ from email.utils import parsedate_to_datetime
 def number(text: str) -> float | None:
     """Return the number, 0 if it is negative; None if it is not a finite number."""
     try:
-        told = float(text)
+        seconds = float(text)
     except ValueError:
         return None
-    return max(told, 0.0) if math.isfinite(told) else None
+    return max(seconds, 0.0) if math.isfinite(seconds) else None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

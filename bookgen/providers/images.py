@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from bookgen.models import SourceType
-from bookgen.providers.halt import Halt, Outage
+from bookgen.providers.halt import HaltSwitch, Outage
 from bookgen.providers.text import CallBudget
 from bookgen.providers.text import Spent as Spent
 
@@ -34,7 +34,7 @@ class ImageRequest:
     patience: float | None
     chapter_number: int | None = None
     references: tuple[bytes, ...] = ()
-    halt: Halt | None = None
+    halt: HaltSwitch | None = None
     budget: CallBudget | None = None
 
 
@@ -48,7 +48,7 @@ class ImageReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Painted:
+class PaidPicture:
     """A picture, checked and re-encoded as JPEG. `source`: how it was made. `paid`: the model calls that it cost."""
 
     data: bytes

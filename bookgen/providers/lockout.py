@@ -34,7 +34,7 @@ class Lockout:
         self._breaker = CircuitBreaker(1, poll_seconds, max_poll_seconds)
 
     @asynccontextmanager
-    async def sat_out(self) -> AsyncIterator[None]:
+    async def admitted(self) -> AsyncIterator[None]:
         """A context manager that first waits while the provider refuses all calls. The `with` block makes the call.
 
         Meanwhile one waiting caller at a time is let through, to find out whether the provider accepts calls again.
@@ -46,30 +46,30 @@ class Lockout:
             if probe:  # the call may have had no result
                 self._breaker.let_go()
 
-    async def sit_out_one(self, failed: CallFailed, refusals: int) -> None:
+    async def back_off(self, failed: CallFailed, refusals: int) -> None:
         """Wait before the next try of a call that the provider refuses although it accepts other calls.
 
         `refusals`: how often in a row; the wait doubles each time. Does nothing if the provider refuses all calls,
-        since `sat_out` makes these wait.
+        since `admitted` makes these wait.
         """
-        if not failed.of_all_calls:
+        if not failed.refuses_all_calls:
             doubled = self._poll_seconds * 2.0 ** min(refusals - 1, MAX_DOUBLINGS)
             await asyncio.sleep(min(doubled, self._max_poll_seconds))
 
-    def heard(self, failed: CallFailed) -> bool:
+    def record_failure(self, failed: CallFailed) -> bool:
         """Record a failure that the provider reported. Return whether the provider was already refusing all calls."""
         known = self.refusal is not None
-        if failed.of_all_calls:
+        if failed.refuses_all_calls:
             if self._breaker.closed or self._breaker.probing:  # other callers do not delay the next probe
-                self._breaker.failed()
+                self._breaker.record_failure()
             self.refusal = self.refusal or Outage(datetime.now(UTC), None, str(failed), by_operator=True)
         elif failed.failure is not FailureKind.BUSY:
-            self.accepted()
+            self.record_success()
         return known
 
-    def accepted(self) -> None:
+    def record_success(self) -> None:
         """Record that the provider processed a call, so it accepts the key."""
         if self.refusal is not None:
             log.info("model_accepts_calls_again", model=self._model, refused_since=self.refusal.since.isoformat())
         self.refusal = None
-        self._breaker.succeeded()
+        self._breaker.record_success()

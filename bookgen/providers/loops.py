@@ -12,7 +12,7 @@ LINES, SAME_LINES, MIN_LINE_CHARACTERS = 16, 10, 12  # a loop too: 10 equal line
 def first_round(text: str) -> int | None:
     """Return the length of `text` before it starts to repeat itself without end; None if it does not."""
     tail = text[-LOOKED_AT:]
-    if (repeated := _run(tail)) is not None:
+    if (repeated := _repeated_length(tail)) is not None:
         return len(text) - repeated
     lines = tail.rstrip().split("\n")[-LINES:]
     line = lines[-1].strip()
@@ -21,7 +21,7 @@ def first_round(text: str) -> int | None:
     return None
 
 
-def _run(tail: str) -> int | None:
+def _repeated_length(tail: str) -> int | None:
     """Return how many characters at the end of `tail` repeat what came before; None if too few to be a loop.
 
     Each of them equals the character one round earlier. The length of a round is the distance from the last PROBE

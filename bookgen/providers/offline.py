@@ -37,7 +37,7 @@ class OfflineModel(TextModel):
     name = NAME
 
     async def complete(self, request: TextRequest) -> TextReply:
-        with COUNTS.trying() as replied:
+        with COUNTS.counted_try() as replied:
             text = await threads.compute(answer, request)
             return replied(TextReply(text, StopReason.END, _usage(request, text), NAME))
 
@@ -46,7 +46,7 @@ def answer(request: TextRequest) -> str:
     brief, stage = Brief.of(request), request.stage
     bank = phrases(language_of(brief.text("language", "en")))
     if request.schema is not None or stage == "digest":  # a digest may be requested without a schema
-        known = _told(brief) or (_STRUCTURED[stage](brief, bank) if stage in _STRUCTURED else {})
+        known = _story_reply(brief) or (_STRUCTURED[stage](brief, bank) if stage in _STRUCTURED else {})
         if stage == "digest":
             known = {**known, "facts": facts(request, _people(brief, bank))}
         return json.dumps(shaped(request.schema, known) if request.schema else known, ensure_ascii=False)
@@ -64,7 +64,7 @@ def _tokens(characters: int) -> int:
 # Replies in JSON
 
 
-def _told(brief: Brief) -> dict[str, Any]:
+def _story_reply(brief: Brief) -> dict[str, Any]:
     """The reply to a call for the outline of a book, or the digest of a chapter, if the book gets a sample story.
 
     Empty for all other calls.

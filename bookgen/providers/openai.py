@@ -77,9 +77,9 @@ class OpenAIProvider(SdkProvider):
                     streamed = await self._streamed(held, protocol.response(client, body), partial)
                 except Exception as error:
                     if not (
-                        protocol.learned(error, body)
-                        or self._learned_protocol(error)
-                        or self._fits_with_less(error, request, partial)
+                        protocol.adapt_to_error(error, body)
+                        or self._adapt_protocol(error)
+                        or self._adapt_to_window(error, request, partial)
                     ):
                         protocol.json.abandon()
                         raise
@@ -117,7 +117,7 @@ class OpenAIProvider(SdkProvider):
         with self._reported_errors():
             return sorted(model.id for model in (await client.models.list()).data)
 
-    def _learned_protocol(self, error: Exception) -> bool:
+    def _adapt_protocol(self, error: Exception) -> bool:
         """Switch from Chat to Responses if the error means that the server has no Chat. Return whether it did."""
         no_route = status_of(error) in (404, 405) and "model" not in said(error)
         if self._sure or not no_route or self._spoken == "responses":

@@ -81,7 +81,7 @@ class ChatProtocol:
             body["response_format"] = self._response_format(request)
         return body
 
-    def learned(self, error: Exception, body: dict[str, Any]) -> bool:
+    def adapt_to_error(self, error: Exception, body: dict[str, Any]) -> bool:
         """Adapt to an error of a request with this `body`. Return whether the request is worth sending again.
 
         From then on, a rejected field is left out or renamed, replies are made shorter, or JSON is requested in a
@@ -93,14 +93,15 @@ class ChatProtocol:
             return True
         status = status_of(error)
         if too_long(error):
-            return self._learned_window(words, body)
-        if status in (400, 422, 501) and _UNKNOWN_FIELD.search(words) and self._learned_field(words, body):
+            return self._reduce_thinking_room(words, body)
+        if status in (400, 422, 501) and _UNKNOWN_FIELD.search(words) and self._adapt_to_unknown_field(words, body):
             return True
         if "response_format" not in body or filtered(error):
             return False
         return self.json.step_down(status, named=bool(_RESPONSE_FORMAT.search(words)))
 
-    def _learned_field(self, words: str, body: dict[str, Any]) -> bool:
+    def _adapt_to_unknown_field(self, words: str, body: dict[str, Any]) -> bool:
+        """Leave out or rename the field that the error names. Return whether it names one that can be."""
         if "stream_options" in body and re.search(r"stream_options|include_usage", words):
             self._tells_usage = False
             return True
@@ -109,7 +110,7 @@ class ChatProtocol:
             return True
         return False
 
-    def _learned_window(self, words: str, body: dict[str, Any]) -> bool:
+    def _reduce_thinking_room(self, words: str, body: dict[str, Any]) -> bool:
         """Leave less room for thoughts, so that prompt and reply fit the window. Return whether that was possible."""
         if not self._thinks or not self._thinking_room:
             return False
@@ -129,8 +130,8 @@ class ChatProtocol:
         try:
             async for chunk in _chunks(streamed):
                 partial.events += 1
-                if told := chunk.get("usage"):
-                    self._read_usage(partial, told)
+                if usage := chunk.get("usage"):
+                    self._store_usage(partial, usage)
                 for choice in chunk.get("choices") or ():
                     finish = choice.get("finish_reason") or finish
                     if delta := choice.get("delta") or choice.get("message"):
@@ -150,12 +151,12 @@ class ChatProtocol:
         partial.add(content)
         return bool(delta.get("refusal"))
 
-    def _read_usage(self, partial: PartialReply, told: Mapping[str, Any]) -> None:
-        details = told.get("completion_tokens_details") or {}
+    def _store_usage(self, partial: PartialReply, usage: Mapping[str, Any]) -> None:
+        details = usage.get("completion_tokens_details") or {}
         self._thinks = self._thinks or bool(details.get("reasoning_tokens"))
-        if told.get("prompt_tokens") is not None:
-            prompt, output = told["prompt_tokens"], told.get("completion_tokens")
-            partial.usage = usage_of(prompt, output, told.get("prompt_tokens_details"))
+        if usage.get("prompt_tokens") is not None:
+            prompt, output = usage["prompt_tokens"], usage.get("completion_tokens")
+            partial.usage = usage_of(prompt, output, usage.get("prompt_tokens_details"))
 
     def _messages(self, request: TextRequest) -> list[dict[str, str]]:
         system = "\n\n".join(block.text for block in request.system if block.text)

@@ -20,7 +20,7 @@ from bookgen.providers.unstreamed import parts, whole_reply
 
 MAX_TOKENS = 128_000
 EFFORT = "low"
-Told: TypeAlias = Mapping[str, Any]  # JSON from the server
+Payload: TypeAlias = Mapping[str, Any]  # JSON from the server
 _POLICIES = re.compile(r"policy|invalid_prompt|content_filter|moderation")
 
 
@@ -54,7 +54,7 @@ class ResponsesProtocol:
             body["text"] = {"format": {"type": "json_schema", **named}}
         return {name: value for name, value in body.items() if name not in self._unknown}
 
-    def learned(self, error: Exception, body: dict[str, Any]) -> bool:
+    def adapt_to_error(self, error: Exception, body: dict[str, Any]) -> bool:
         status = status_of(error)
         limit = output_limit(error)
         if limit is not None and limit < body["max_output_tokens"]:
@@ -87,7 +87,7 @@ class ResponsesProtocol:
                     refused = True
                 case "response.completed" | "response.incomplete":
                     whole = event["response"]
-                    _read_usage(partial, whole)
+                    _store_usage(partial, whole)
                     partial.text[:] = partial.text or _texts(whole)  # some servers send the text only at the end
                     refused = refused or _has_refusal(whole)
                     stop = _stop_of(whole)
@@ -107,16 +107,16 @@ class ResponsesProtocol:
         return fields
 
 
-def _read_whole(partial: PartialReply, response: Told) -> StopReason | None:
+def _read_whole(partial: PartialReply, response: Payload) -> StopReason | None:
     if response.get("status") in ("failed", "cancelled"):
         return _failed(partial, response)
     partial.events = len(parts(response, "output"))
     partial.text.extend(_texts(response))
-    _read_usage(partial, response)
+    _store_usage(partial, response)
     return StopReason.REFUSAL if _has_refusal(response) else _stop_of(response)
 
 
-def _texts(response: Told) -> list[str]:
+def _texts(response: Payload) -> list[str]:
     said_aloud = [item for item in parts(response, "output") if not _is_aside(item)]
     contents = [part for item in said_aloud for part in parts(item, "content")]
     return [part["text"] for part in contents if part.get("type") == "output_text"]
@@ -126,30 +126,30 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _stop_of(response: Told) -> StopReason:
+def _stop_of(response: Payload) -> StopReason:
     reason = (response.get("incomplete_details") or {}).get("reason")
     if reason == "content_filter":
         return StopReason.REFUSAL
     return StopReason.LENGTH if reason or response.get("status") == "incomplete" else StopReason.END
 
 
-def _has_refusal(response: Told) -> bool:
+def _has_refusal(response: Payload) -> bool:
     said = [part for item in parts(response, "output") for part in parts(item, "content")]
     return any(part.get("type") == "refusal" for part in said)
 
 
-def _is_aside(item: Told) -> bool:
+def _is_aside(item: Payload) -> bool:
     """Whether the item is the model's commentary on its work, which is not part of the answer."""
     return item.get("phase") == "commentary"
 
 
-def _failed(partial: PartialReply, response: Told) -> StopReason:
-    _read_usage(partial, response)
+def _failed(partial: PartialReply, response: Payload) -> StopReason:
+    _store_usage(partial, response)
     partial.events += 1
     return _refusal_or_raise(response.get("error") or {})
 
 
-def _refusal_or_raise(error: Told) -> StopReason:
+def _refusal_or_raise(error: Payload) -> StopReason:
     """Return REFUSAL if the error is a refusal. Raises CallFailed for any other error."""
     code, message = str(error.get("code", "")), str(error.get("message", ""))
     if _POLICIES.search(code):
@@ -163,7 +163,7 @@ def _refusal_or_raise(error: Told) -> StopReason:
     raise CallFailed("failed in mid-answer", FailureKind.AWAY, detail=message)
 
 
-def _read_usage(partial: PartialReply, response: Told) -> None:
-    if told := response.get("usage"):
-        details = told.get("input_tokens_details")
-        partial.usage = usage_of(told["input_tokens"], told["output_tokens"], details)
+def _store_usage(partial: PartialReply, response: Payload) -> None:
+    if usage := response.get("usage"):
+        details = usage.get("input_tokens_details")
+        partial.usage = usage_of(usage["input_tokens"], usage["output_tokens"], details)

@@ -17,8 +17,9 @@ from bookgen.providers.offline import OfflineModel
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.prices import prices
 from bookgen.providers.rate_limits import MAX_CALLS
-from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import THE_ONLY_ONE, TextModel
+from bookgen.providers.waits import RetryRules
 
 if TYPE_CHECKING:
     from bookgen.providers.sdk import SdkProvider
@@ -52,7 +53,7 @@ class ModelSettings:
 
     - `access`: the key and the address of each provider.
     - `timeout`: the time limit of a call; None: the limit depends on the server's measured speed.
-    - `retries`: how many tries a call has.
+    - `tries`: how many tries a call has.
     - `retry_delay`: the delay before the second try. It doubles before each further one.
     - `outage`: how long a run (the writing of a book) waits for a provider that cannot be reached.
     - `concurrency`: how many calls are made at once. None: for a local server, as many as it proves to serve, up to
@@ -61,7 +62,7 @@ class ModelSettings:
 
     access: Mapping[str, Access] = field(default_factory=dict)
     timeout: float | None = None
-    retries: int = 4
+    tries: int = 4
     concurrency: int | None = None
     requests_per_minute: int = 0
     retry_delay: float = 2
@@ -70,10 +71,10 @@ class ModelSettings:
 
 def build_text_model(spec: str, settings: ModelSettings, *, fallback: str = "") -> TextModel:
     """Return the model. `spec`: `auto`, `offline` or `PROVIDER:MODEL`; a provider alone means its default model."""
-    first = _model(chosen(spec, settings), settings, waits=not fallback)
+    primary = _model(chosen(spec, settings), settings, waits=not fallback)
     if not fallback:
-        return first
-    return FallbackModel(first, _model(fallback, settings, waits=True))
+        return primary
+    return FallbackModel(primary, _model(fallback, settings, waits=True))
 
 
 def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
@@ -136,8 +137,8 @@ def _model(spec: str, settings: ModelSettings, *, waits: bool) -> TextModel:
         deadlines=None if settings.timeout is None else Deadlines.of(settings.timeout),
         connections=settings.concurrency or MAX_CALLS,
     )
-    learns = settings.concurrency is None and provider.is_own_server
-    follows = settings.concurrency is None and not provider.is_own_server
+    learns = settings.concurrency is None and provider.is_self_hosted
+    follows = settings.concurrency is None and not provider.is_self_hosted
     return _retrying(provider, settings, waits=waits, learns=learns, follows=follows)
 
 
@@ -151,7 +152,7 @@ def _retrying(
             requests_per_minute=settings.requests_per_minute,
             learns=learns,
         ),
-        rules=RetryRules(tries=settings.retries, first_delay=settings.retry_delay, outage=settings.outage),
+        rules=RetryRules(tries=settings.tries, first_delay=settings.retry_delay, outage=settings.outage),
         waits=waits,
         follows=follows,
     )

@@ -7,10 +7,9 @@ provider asks for applies to all calls to it, not only to the one that got the 4
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from uuid import uuid4
@@ -21,7 +20,7 @@ from bookgen.errors import CostCapReached, UpstreamAIError
 from bookgen.providers.attempt import FINAL, CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.call_metrics import CallCounts
-from bookgen.providers.halt import Halt, Halted
+from bookgen.providers.halt import Halted, HaltSwitch
 from bookgen.providers.lockout import Lockout
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.slots import Slot
@@ -36,45 +35,10 @@ from bookgen.providers.text import (
     TextRequest,
     paid_for,
 )
+from bookgen.providers.waits import BusyGate, OutOfPatience, Patience, RetryRules
 from bookgen.providers.window import DoesNotFit
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class RetryRules:
-    """When and how often to retry; times in seconds. `patience`: how long a call waits for a provider that is busy or
-    cannot be reached. `outage`: the same for calls of a run (the writing of a book); 0: `patience` applies to them."""
-
-    tries: int = 4  # that a call has; one that ends in a 429 does not count
-    first_delay: float = 2  # after the first failure; it doubles with each further one
-    busy_delay: float = 10  # after a 429 that does not say how long to wait
-    longest_wait: float = 120  # that a provider can ask for
-    patience: float = 900
-    outage: float = 0  # unless it is 0, failures to reach the provider do not count as tries in a run
-    longest_delay: float = 30
-
-    def delay(self, failures: int) -> float:
-        """Return the seconds to wait after so many failures: by default 2, 4, 8 …, plus a random part of up to 25 %."""
-        return min(self.first_delay * 2.0 ** (failures - 1), self.longest_delay) * random.uniform(1, 1.25)
-
-
-class BusyGate:
-    """Closed while a provider asks for a pause. One 429 holds back all calls of the provider."""
-
-    def __init__(self) -> None:
-        self._until = 0.0
-
-    def shut(self, seconds: float) -> None:
-        self._until = max(self._until, asyncio.get_running_loop().time() + seconds)
-
-    @property
-    def is_open(self) -> bool:
-        return self._until <= asyncio.get_running_loop().time()
-
-    async def opened(self) -> None:
-        while (left := self._until - asyncio.get_running_loop().time()) > 0:  # noqa: ASYNC110 (only the clock opens it)
-            await asyncio.sleep(left)
 
 
 class RetryingModel(TextModel):
@@ -144,7 +108,7 @@ class RetryingModel(TextModel):
 
     async def complete(self, request: TextRequest) -> TextReply:
         spent: list[Spent] = []
-        halt = Halt() if request.halt is None else request.halt
+        halt = HaltSwitch() if request.halt is None else request.halt
         self._calls += 1
         try:
             with paid_for(spent):
@@ -164,31 +128,33 @@ class RetryingModel(TextModel):
                 spent=tuple(spent),
             ) from wide
         finally:
-            halt.waits_for = None
+            halt.wait_reason = None
             self._calls -= 1
             if not self._calls:
                 self._outage = None
 
-    async def _complete(self, request: TextRequest, halt: Halt, spent: list[Spent]) -> TextReply:
+    async def _complete(self, request: TextRequest, halt: HaltSwitch, spent: list[Spent]) -> TextReply:
         sits_out = self._waits and request.patience is None and self._rules.outage > 0
         lockout = self._lockout if sits_out else None  # a caller who waits for the answer gets the error at once
         usual = self._rules.outage if sits_out else self._rules.patience
-        patience = _Patience(usual if request.patience is None else request.patience)
-        failures = absences = 0
+        patience = Patience(usual if request.patience is None else request.patience)
+        failures = failures_in_a_row = 0
         last: CallFailed | None = None
-        waits_for: Outage | None = None
+        wait_reason: Outage | None = None
         while True:
             try:
-                reply = await self._try(request, patience, halt, spent, waits_for, lockout)
+                reply = await self._try(request, patience, halt, spent, wait_reason, lockout)
             except _Failed as failure:
                 failed = last = failure.call
                 locked_out = failed.failure is FailureKind.LOCKED_OUT
-                waits_for = Outage(waits_for.since if waits_for else _now(), None, str(failed), by_operator=locked_out)
-                halt.waits_for = waits_for
+                wait_reason = Outage(
+                    wait_reason.since if wait_reason else _now(), None, str(failed), by_operator=locked_out
+                )
+                halt.wait_reason = wait_reason
                 away = sits_out and failed.failure is FailureKind.AWAY
                 refused = sits_out and locked_out
                 failures += failure.costs_a_try and not (away or refused)
-                absences = absences + 1 if away or refused else 0
+                failures_in_a_row = failures_in_a_row + 1 if away or refused else 0
                 if away and self._outage is None:
                     now = _now()
                     self._outage = Outage(now, now + timedelta(seconds=self._rules.outage), str(failed))
@@ -198,12 +164,12 @@ class RetryingModel(TextModel):
                     raise self._error(request, failed, spent) from failed
                 async with self._waiting(halt):
                     if refused:
-                        await self._lockout.sit_out_one(failed, absences)
+                        await self._lockout.back_off(failed, failures_in_a_row)
                     elif away:
-                        await self._sit_out(patience, absences)
+                        await self._wait_out_outage(patience, failures_in_a_row)
                     else:
                         await self._back_off(failure, failures)
-            except _OutOfPatience as tired:
+            except OutOfPatience as tired:
                 raise self._error(request, CallFailed(str(tired), FailureKind.AWAY), spent) from last
             else:
                 if reply is not None:
@@ -212,29 +178,34 @@ class RetryingModel(TextModel):
     async def _try(
         self,
         request: TextRequest,
-        patience: _Patience,
-        halt: Halt,
+        patience: Patience,
+        halt: HaltSwitch,
         spent: list[Spent],
-        waits_for: Outage | None,
+        wait_reason: Outage | None,
         lockout: Lockout | None,
     ) -> TextReply | None:
         """Make one try. Return None if no call was made, since the provider became busy or unreachable while waiting.
 
-        `waits_for`: why there is no reply yet, to show to the user. `lockout`: what to wait for first, without limit.
+        `wait_reason`: why there is no reply yet, to show to the user. `lockout`: what to wait for first, without limit.
         """
         async with AsyncExitStack() as held:
             if lockout:
-                halt.waits_for = halt.waits_for or lockout.refusal
+                halt.wait_reason = halt.wait_reason or lockout.refusal
                 async with self._waiting(halt):
-                    await held.enter_async_context(lockout.sat_out())
-            return await self._try_now(request, patience, halt, spent, waits_for)
+                    await held.enter_async_context(lockout.admitted())
+            return await self._try_now(request, patience, halt, spent, wait_reason)
 
     async def _try_now(
-        self, request: TextRequest, patience: _Patience, halt: Halt, spent: list[Spent], waits_for: Outage | None
+        self,
+        request: TextRequest,
+        patience: Patience,
+        halt: HaltSwitch,
+        spent: list[Spent],
+        wait_reason: Outage | None,
     ) -> TextReply | None:
         began = asyncio.get_running_loop().time()
         turn = "has other calls to answer first" if self._gate.is_open else "is busy"
-        halt.waits_for = halt.waits_for or Outage(_now(), None, turn)
+        halt.wait_reason = halt.wait_reason or Outage(_now(), None, turn)
         async with self._waiting(halt):
             probe = await self._admitted(patience)
         tried = asyncio.get_running_loop().time()
@@ -244,13 +215,13 @@ class RetryingModel(TextModel):
                     slot = await held.enter_async_context(self._pacing.slot(request.account_id))
                 if not probe and not (self._breaker.closed and self._gate.is_open):
                     return None
-                halt.waits_for = waits_for
+                halt.wait_reason = wait_reason
                 self._counts.waited(asyncio.get_running_loop().time() - began)
                 reply = await self._within_budget(
                     replace(request, on_first_word=partial(_begins, slot, halt, request.on_first_word)), spent
                 )
         except CallFailed as failed:
-            is_known = self._hear_of(failed)
+            is_known = self._record_failure(failed)
             if failed.failure is FailureKind.BUSY:
                 asked = failed.retry_after
                 # Without a minimum, a 0 or a date in the past would retry at once, forever.
@@ -265,23 +236,23 @@ class RetryingModel(TextModel):
             if probe:
                 self._breaker.let_go()
             raise
-        self._breaker.succeeded()
+        self._breaker.record_success()
         self._counts.breaker(open=False)
-        self._lockout.accepted()
+        self._lockout.record_success()
         self._outage = None
         if self._follows and (calls := self._provider.calls_at_once):
             self._pacing.allow(calls)
         return reply
 
-    def _hear_of(self, failed: CallFailed) -> bool:
+    def _record_failure(self, failed: CallFailed) -> bool:
         """Record what a failure says about the provider. Return whether it was already known to refuse all calls."""
         if failed.failure is FailureKind.AWAY:
-            self._breaker.failed()
+            self._breaker.record_failure()
             self._counts.breaker(open=not self._breaker.closed)
             return False
-        self._breaker.succeeded()
+        self._breaker.record_success()
         self._counts.breaker(open=False)
-        return self._lockout.heard(failed)
+        return self._lockout.record_failure(failed)
 
     async def _within_budget(self, request: TextRequest, spent: list[Spent]) -> TextReply:
         """Reserve the cost of a call and make it. What a failed call used is added to `spent`. If the reply breaks off,
@@ -290,7 +261,7 @@ class RetryingModel(TextModel):
         if request.budget is not None:
             await request.budget.reserve(call_id, self.name, self._provider.most(request))
         try:
-            with self._counts.trying() as replied:
+            with self._counts.counted_try() as replied:
                 return replied(replace(await self._provider.attempt(request), call_id=call_id))
         except (CallFailed, DoesNotFit) as failed:
             cut = isinstance(failed, CallFailed) and failed.cut
@@ -301,24 +272,24 @@ class RetryingModel(TextModel):
             raise
 
     @asynccontextmanager
-    async def _waiting(self, halt: Halt) -> AsyncIterator[None]:
+    async def _waiting(self, halt: HaltSwitch) -> AsyncIterator[None]:
         """A context manager that counts a waiting call while its block runs. It raises Halted once `halt` is set."""
         with self._counts.waiting():
             async with halt.waiting():
                 yield
 
-    async def _admitted(self, patience: _Patience) -> bool:
+    async def _admitted(self, patience: Patience) -> bool:
         if not self._waits and not self._breaker.closed:
             if self._breaker.take_probe():
                 return True
-            raise _OutOfPatience("is away")
+            raise OutOfPatience("is away")
         async with patience.waiting():
             await self._gate.opened()
             return await self._breaker.admitted()
 
-    async def _sit_out(self, patience: _Patience, absences: int) -> None:
-        """Wait before the next try, after `absences` failures in a row to reach the provider. This uses `patience`."""
-        delay = self._rules.delay(absences)
+    async def _wait_out_outage(self, patience: Patience, failures_in_a_row: int) -> None:
+        """Wait before the next try, after so many failures in a row to reach the provider. It uses `patience`."""
+        delay = self._rules.delay(failures_in_a_row)
         patience.spend(delay)
         await asyncio.sleep(delay)
 
@@ -353,10 +324,10 @@ class RetryingModel(TextModel):
         )
 
 
-def _begins(slot: Slot, halt: Halt, tell: Callable[[], None] | None) -> None:
+def _begins(slot: Slot, halt: HaltSwitch, tell: Callable[[], None] | None) -> None:
     """Record that the reply has begun, so that the call waits for nothing any more."""
     slot.answered()
-    halt.waits_for = None
+    halt.wait_reason = None
     if tell is not None:
         tell()
 
@@ -371,30 +342,3 @@ class _Failed(Exception):
     def __init__(self, call: CallFailed, *, costs_a_try: bool, is_known: bool) -> None:
         super().__init__(str(call))
         self.call, self.costs_a_try, self.is_known = call, costs_a_try, is_known
-
-
-class _OutOfPatience(Exception):
-    pass
-
-
-class _Patience:
-    """The time that a call may still spend on waiting and on tries that are not counted."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-
-    def spend(self, seconds: float) -> None:
-        self._seconds -= seconds
-
-    @asynccontextmanager
-    async def waiting(self) -> AsyncIterator[None]:
-        started = asyncio.get_running_loop().time()
-        try:
-            if self._seconds <= 0:
-                raise TimeoutError
-            async with asyncio.timeout(self._seconds):
-                yield
-        except TimeoutError:
-            raise _OutOfPatience("has been busy or away for too long") from None
-        finally:
-            self.spend(asyncio.get_running_loop().time() - started)

@@ -18,7 +18,15 @@ import structlog
 
 from bookgen.models import Usage
 from bookgen.providers.access import Access
-from bookgen.providers.attempt import THINKING_ROOM, CallFailed, Cure, FailureKind, Looped, PartialReply, Provider
+from bookgen.providers.attempt import (
+    THINKING_ROOM,
+    CallFailed,
+    Cure,
+    EndlessRepetition,
+    FailureKind,
+    PartialReply,
+    Provider,
+)
 from bookgen.providers.deadlines import Deadlines, Speed
 from bookgen.providers.failures import (
     MAX_DETAIL_CHARACTERS,
@@ -74,8 +82,8 @@ class SdkProvider(Provider):
         self._deadlines, self._connections = deadlines, connections
         self._bounds: list[float] = []  # time limits of the calls in flight, in seconds
         self._last_bound = (deadlines or Deadlines()).total
-        self._speed = Speed(Deadlines(), own=self.is_own_server)
-        self._window = ContextWindow(own=self.is_own_server)
+        self._speed = Speed(Deadlines(), self_hosted=self.is_self_hosted)
+        self._window = ContextWindow(self_hosted=self.is_self_hosted)
         self._rate_limits = RateLimits()
         self._more_room = 0  # tokens beyond the request, for a model that thinks longer than expected
         self._opening: asyncio.Task[Any] | None = None
@@ -104,7 +112,7 @@ class SdkProvider(Provider):
             self._learn_rate_limits(request, partial)
             self._learn_window(request, partial, stop)
             return self._reply(request, partial, stop)
-        except Looped:
+        except EndlessRepetition:
             partial.stopped = True
             return self._reply(request, partial, StopReason.LOOP)
         except DoesNotFit:
@@ -130,15 +138,15 @@ class SdkProvider(Provider):
                 return self._reply(request, partial, StopReason.LENGTH)
             if failed.bound and partial.first_word is None:
                 self._speed.kept_silent()
-            told = partial.usage.calls or (failed.bound and any(partial.text))
-            failed.usage = self._usage(request, partial) if told else Usage()
+            has_usage = partial.usage.calls or (failed.bound and any(partial.text))
+            failed.usage = self._usage(request, partial) if has_usage else Usage()
             failed.cut = stop is None and partial.events > 0
             raise failed from error
 
     async def _explain(self, client: Any, failed: CallFailed) -> None:
         """Add to `failed`, for the operator: the server's address, what to do, and the models that the server has."""
         failed.address = self._access.url
-        if failed.cure is Cure.MODEL and self.is_own_server and (names := await self._names(client)):
+        if failed.cure is Cure.MODEL and self.is_self_hosted and (names := await self._names(client)):
             failed.detail = f"{failed.detail.rstrip('.')}; it has {', '.join(names)}"
         if len(self._access.key) >= MIN_SECRET_CHARACTERS:
             failed.detail = failed.detail.replace(self._access.key, "[hidden]")
@@ -185,7 +193,7 @@ class SdkProvider(Provider):
         return self._rate_limits.calls
 
     @property
-    def is_own_server(self) -> bool:
+    def is_self_hosted(self) -> bool:
         """Whether the server is no known cloud. Then its speed and how many calls it serves at once are measured."""
         host = urlsplit(self._access.url).hostname or ""
         return bool(host) and not any(host == cloud or host.endswith(f".{cloud}") for cloud in CLOUDS)
@@ -218,13 +226,13 @@ class SdkProvider(Provider):
 
     def _client_options(self) -> dict[str, Any]:
         """Return the options that both SDKs' clients are made with. The SDKs' own retries are off."""
-        own, connect = self.is_own_server, (self._deadlines or Deadlines()).connect
-        kept_seconds = 0.0 if own else KEPT_SECONDS
+        self_hosted, connect = self.is_self_hosted, (self._deadlines or Deadlines()).connect
+        kept_seconds = 0.0 if self_hosted else KEPT_SECONDS
         return {
             "api_key": self._access.key or "none",
             "max_retries": 0,
             # llama.cpp closes a connection after its reply although it says that it keeps it.
-            "default_headers": {"Connection": "close"} if own else {},
+            "default_headers": {"Connection": "close"} if self_hosted else {},
             "http_client": self._sdk.DefaultAioHttpClient(
                 timeout=httpx2.Timeout(connect=connect, read=None, write=30, pool=None),
                 limits=httpx2.Limits(max_connections=self._connections, keepalive_expiry=kept_seconds),
@@ -304,7 +312,7 @@ class SdkProvider(Provider):
         asked = request.max_tokens - self._more_room
         return asked if request.least_tokens is None else min(asked, request.least_tokens)
 
-    def _fits_with_less(self, error: Exception, request: TextRequest, partial: PartialReply) -> bool:
+    def _adapt_to_window(self, error: Exception, request: TextRequest, partial: PartialReply) -> bool:
         """Learn the context window from the error of a request that was too long.
 
         Return whether the request would fit with less room for the reply. False for any other error.

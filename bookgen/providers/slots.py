@@ -39,7 +39,7 @@ class Slots:
     def __init__(self, most: int, *, learns: bool) -> None:
         self._most, self._shown = most, 0 if learns else most
         self._processes = 1
-        self._in_use = self._told = 0  # calls, and those whose reply has begun
+        self._in_use = self._replying = 0  # calls, and those whose reply has begun
         self._last_reply = (-math.inf, -math.inf)  # the times of its first word and its end
         self._full_until, self._pause = 0.0, FIRST_PAUSE_SECONDS
         self._freed = asyncio.Event()
@@ -73,15 +73,15 @@ class Slots:
         finally:
             self._in_use -= 1
             if slot.first_word is not None:
-                self._told -= 1
+                self._replying -= 1
                 self._last_reply = slot.first_word, _now()
             self._freed.set()
 
     def saw(self, slot: Slot) -> None:
         """Learn, when the first word of a call arrives, how many calls the server serves at once."""
-        self._told += 1
-        if self._told > self._shown:
-            self._shown, self._pause = self._told, FIRST_PAUSE_SECONDS
+        self._replying += 1
+        if self._replying > self._shown:
+            self._shown, self._pause = self._replying, FIRST_PAUSE_SECONDS
         elif slot.beyond and self._in_use <= self._shown and self._had_to_wait(slot):
             self._full_until = _now() + self._pause
             self._pause = min(2 * self._pause, MAX_PAUSE_SECONDS)

@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
-from bookgen.providers.halt import Halt as Halt
+from bookgen.providers.halt import HaltSwitch as HaltSwitch
 from bookgen.providers.halt import Outage as Outage
 from bookgen.words import tokens
 
@@ -93,7 +93,7 @@ class TextRequest:
     brief: Mapping[str, Any] = field(default_factory=dict)
     least_tokens: int | None = None
     patience: float | None = None
-    halt: Halt | None = field(default=None, compare=False, repr=False)
+    halt: HaltSwitch | None = field(default=None, compare=False, repr=False)
     on_first_word: Callable[[], None] | None = field(default=None, compare=False, repr=False)
     on_bound: Callable[[float | None], None] | None = field(default=None, compare=False, repr=False)
     budget: CallBudget | None = field(default=None, compare=False, repr=False)

@@ -47,12 +47,12 @@ class ContextWindow:
 
     It is unknown until a server rejects a prompt, reads only a part of it, or ends a reply at the end of the window.
 
-    `own`: the server is the operator's own. Otherwise `answered` learns nothing: the token counts that a cloud provider
-    reports say nothing about the window.
+    `self_hosted`: the server is the operator's own. Otherwise `answered` learns nothing: the token counts that a cloud
+    provider reports say nothing about the window.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, *, own: bool = True) -> None:
-        self._clock, self._own = clock, own
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, self_hosted: bool = True) -> None:
+        self._clock, self._self_hosted = clock, self_hosted
         self._size: int | None = None  # in the model's own tokens
         self._until = 0.0
         self._weight = LIGHTEST  # the model's own tokens in one estimated token
@@ -83,36 +83,36 @@ class ContextWindow:
 
         `words`: the text of the error. `prompt` and `reply`: the estimated tokens of the request and of its reply.
         """
-        told = _number(_TOLD, words)
+        size = _number(_TOLD, words)
         if (counted := _number(_PROMPT_TOLD, words)) and prompt >= MIN_COMPARED_TOKENS:
             self._weigh(counted / prompt)
-        if told is None or not SMALLEST <= told <= LARGEST:
-            told = int((prompt + reply) * self._weight * UNTOLD)
-        elif prompt + reply <= (told - AROUND) / self._weight:
-            self._weigh(told / (prompt + reply) * 1.1)  # it should have fitted: the text has more tokens than estimated
-        self._learn(told)
-        return DoesNotFit(self.estimated or told)
+        if size is None or not SMALLEST <= size <= LARGEST:
+            size = int((prompt + reply) * self._weight * UNTOLD)
+        elif prompt + reply <= (size - AROUND) / self._weight:
+            self._weigh(size / (prompt + reply) * 1.1)  # it should have fitted: the text has more tokens than estimated
+        self._learn(size)
+        return DoesNotFit(self.estimated or size)
 
-    def answered(self, prompt: int, told: Usage, asked: int, stop: StopReason | None) -> DoesNotFit | None:
+    def answered(self, prompt: int, usage: Usage, asked: int, stop: StopReason | None) -> DoesNotFit | None:
         """Learn the size of the window from a reply.
 
         Return the exception to raise if the server read only a part of the prompt, otherwise None.
 
-        `prompt`: the estimated tokens of the prompt. `told`: the usage that the server reported. `asked`: how many
+        `prompt`: the estimated tokens of the prompt. `usage`: the usage that the server reported. `asked`: how many
         tokens, as the model counts them, the reply could have at most. `stop`: why the reply ended.
         """
-        read = told.input_tokens + told.cache_write_tokens + told.cache_read_tokens
-        if not self._own or not told.calls or prompt < MIN_COMPARED_TOKENS or not read:
+        read = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens
+        if not self._self_hosted or not usage.calls or prompt < MIN_COMPARED_TOKENS or not read:
             return None
         if read < prompt * CERTAINLY_CUT or (read < prompt * CUT and read % READ_AT_ONCE == 0):
             self._learn(read)
             return DoesNotFit(self.estimated or read)
         self._weigh(read / prompt)
-        used = read + told.output_tokens
+        used = read + usage.output_tokens
         size = round(used / ROUND) * ROUND
         # A window that has held more tokens than this is larger, so the reply was cut for another reason.
         ends_window = abs(used - size) <= MISCOUNTED and self._held_lately() <= size + MISCOUNTED
-        if stop is StopReason.LENGTH and told.output_tokens < asked - 1 and ends_window:
+        if stop is StopReason.LENGTH and usage.output_tokens < asked - 1 and ends_window:
             self._learn(size)
         self._hold(used)
         return None

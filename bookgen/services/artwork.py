@@ -13,7 +13,7 @@ from bookgen.billing.storage import require_room, require_stored
 from bookgen.errors import InvalidInput, must_exist
 from bookgen.files.keeping import Files
 from bookgen.models import Book, BookKind, Chapter, Cover, Illustration
-from bookgen.providers.text import Halt
+from bookgen.providers.text import HaltSwitch
 from bookgen.render.cover.job import Copy
 from bookgen.services.cover_design import CoverDesigner
 from bookgen.services.picture_making import COVER, ILLUSTRATION, MadeCover, MadePicture, PictureMaker, PictureOrder
@@ -69,7 +69,7 @@ class Artwork:
                 return kept
 
     async def paint_cover(
-        self, account_id: int, book_id: int, run_id: UUID, halt: Halt
+        self, account_id: int, book_id: int, run_id: UUID, halt: HaltSwitch
     ) -> Callable[[DB], Awaitable[None]] | None:
         """Make a cover for a run. Returns the function that stores and selects it, for the run's own transaction.
 
@@ -113,7 +113,7 @@ class Artwork:
         book: Book,
         before: Sequence[Cover],
         run_id: UUID | None = None,
-        halt: Halt | None = None,
+        halt: HaltSwitch | None = None,
     ) -> PictureOrder:
         """Prepare an order of covers for the PictureMaker. `before`: the covers that the book has already.
 

@@ -13,7 +13,7 @@ from bookgen.billing.cost_caps import CostBudget, CostCaps, Purpose
 from bookgen.cover_options import CoverIdea
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
-from bookgen.providers.text import CallsHalted, Halt, Spent, TextModel, TextReply, TextRequest, spent_before
+from bookgen.providers.text import CallsHalted, HaltSwitch, Spent, TextModel, TextReply, TextRequest, spent_before
 from bookgen.store import cover_ideas, model_calls
 from bookgen.store.database import Database
 from bookgen.store.outages import through_outages
@@ -39,7 +39,9 @@ class CoverDesigner:
         self._database, self._model = database, model
         self._price, self._caps = price, caps
 
-    async def idea(self, material: Material, run_id: UUID | None = None, halt: Halt | None = None) -> CoverIdea | None:
+    async def idea(
+        self, material: Material, run_id: UUID | None = None, halt: HaltSwitch | None = None
+    ) -> CoverIdea | None:
         """The model's proposal for the book's covers; None if the call fails.
 
         Without a proposal, the genre and chance decide what is drawn. `run_id`: the run that the cover is for. Raises
@@ -59,7 +61,9 @@ class CoverDesigner:
         await cover_ideas.save(db, book.id, asked, asdict(idea))
         return idea
 
-    async def ask(self, request: TextRequest, material: Material, run_id: UUID | None, halt: Halt | None) -> TextReply:
+    async def ask(
+        self, request: TextRequest, material: Material, run_id: UUID | None, halt: HaltSwitch | None
+    ) -> TextReply:
         """Send the request to the model. The cost is recorded even if the call fails or is cancelled."""
         book, budget = material.book, None
         spent: tuple[Spent, ...] = ()
@@ -91,7 +95,9 @@ class CoverDesigner:
 class _PaidSteps(Steps):
     """Makes the model calls of a proposal. No reply is stored, so each request is a new, paid call."""
 
-    def __init__(self, designer: CoverDesigner, material: Material, run_id: UUID | None, halt: Halt | None) -> None:
+    def __init__(
+        self, designer: CoverDesigner, material: Material, run_id: UUID | None, halt: HaltSwitch | None
+    ) -> None:
         self._designer, self._material = designer, material
         self._run_id, self._halt = run_id, halt
 

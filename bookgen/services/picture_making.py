@@ -13,7 +13,7 @@ from bookgen.cover_options import CoverIdea
 from bookgen.errors import InvalidInput, RenderingFailed, UpstreamAIError
 from bookgen.models import Book, BookKind, Chapter, SourceType, Usage
 from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
-from bookgen.providers.text import Halt, spent_before
+from bookgen.providers.text import HaltSwitch, spent_before
 from bookgen.render.cover.job import (
     UNKNOWN,
     Copy,
@@ -78,7 +78,7 @@ class PictureOrder:
     chapter_number: int | None = None
     sheet: bytes | None = None  # the character sheet of a children's book
     run_id: UUID | None = None
-    halt: Halt | None = None
+    halt: HaltSwitch | None = None
     material: Material | None = None
     idea: CoverIdea | None = None
     planned: tuple[str, ...] = ()
@@ -194,14 +194,14 @@ class PictureMaker:
         """Make a picture for two facing pages of a children's book, with the book's characters."""
         scene = Scene(prompt or f"{chapter.title}. {chapter.summary}", "")
         try:
-            painted = await self._painter.spread(
+            picture = await self._painter.spread(
                 order.book, chapter, scene, order.sheet, self._budget(order), patience=PATIENCE
             )
         except (UpstreamAIError, asyncio.CancelledError) as ended:
             order.paid += spent_before(ended)
             raise
-        order.paid += painted.paid
-        return MadePicture(Picture(painted.data, painted.width, painted.height), painted.source)
+        order.paid += picture.paid
+        return MadePicture(Picture(picture.data, picture.width, picture.height), picture.source)
 
     async def _illustration(self, order: PictureOrder, chapter: Chapter, variant: int, prompt: str) -> MadePicture:
         book = order.book

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from bookgen.errors import InvalidInput, RenderTimeout, UpstreamAIError
 from bookgen.models import Book, Chapter, SourceType, Usage
-from bookgen.providers.images import SQUARE, WIDE, ImageModel, ImageRequest, Painted, Spent
-from bookgen.providers.text import CallBudget, Halt, Outage, paid_for
+from bookgen.providers.images import SQUARE, WIDE, ImageModel, ImageRequest, PaidPicture, Spent
+from bookgen.providers.text import CallBudget, HaltSwitch, Outage, paid_for
 from bookgen.render.cover.job import FinishedPicture, ReceivedJob
 from bookgen.render.pool import RenderPool
 from bookgen.render.scenes.job import SceneJob, SheetJob
@@ -38,7 +38,7 @@ class Painter:
         """The image model's current outage, which runs wait for; None if there is none."""
         return self._images.outage if self._images else None
 
-    async def sheet(self, book: Book, budget: CallBudget | None, halt: Halt) -> Painted:
+    async def sheet(self, book: Book, budget: CallBudget | None, halt: HaltSwitch) -> PaidPicture:
         """Make the book's character sheet."""
         job = SheetJob(_seed(book), pictures.cast(book))
         request = ImageRequest(STAGE, pictures.sheet(book), WIDE, book.account_id, None, halt=halt, budget=budget)
@@ -51,10 +51,10 @@ class Painter:
         scene: Scene,
         sheet: bytes | None,
         budget: CallBudget | None,
-        halt: Halt | None = None,
+        halt: HaltSwitch | None = None,
         *,
         patience: float | None = None,
-    ) -> Painted:
+    ) -> PaidPicture:
         """Make a spread's picture, which follows the character sheet in the image file `sheet`, if there is one.
 
         `patience`: how many seconds to wait for a busy or absent provider; None: until its outage ends.
@@ -74,15 +74,15 @@ class Painter:
         )
         return await self._make(job, request)
 
-    async def _make(self, job: SceneJob | SheetJob, request: ImageRequest) -> Painted:
+    async def _make(self, job: SceneJob | SheetJob, request: ImageRequest) -> PaidPicture:
         if self._images is None:
             drawn: FinishedPicture = await self._run_job(job, request, ())
-            return await self._painted(drawn, SourceType.DRAWN, (Spent(OFFLINE, Usage(calls=1, images=1)),))
+            return await self._marked(drawn, SourceType.DRAWN, (Spent(OFFLINE, Usage(calls=1, images=1)),))
         reply = await self._images.paint(request)
         try:
             with paid_for(reply.spent):
                 received = await self._run_job(ReceivedJob(reply.data), request, reply.spent)
-                return await self._painted(received, SourceType.MODEL, reply.spent)
+                return await self._marked(received, SourceType.MODEL, reply.spent)
         except InvalidInput as error:
             raise UpstreamAIError(
                 UNUSABLE, stage=STAGE, retryable=True, chapter_number=request.chapter_number, spent=reply.spent
@@ -106,9 +106,9 @@ class Painter:
             ) from error
         return finished
 
-    async def _painted(self, finished: FinishedPicture, source: SourceType, paid: tuple[Spent, ...]) -> Painted:
+    async def _marked(self, finished: FinishedPicture, source: SourceType, paid: tuple[Spent, ...]) -> PaidPicture:
         picture = await self._marks.marked(finished.picture, source)
-        return Painted(picture.data, picture.width, picture.height, source, paid)
+        return PaidPicture(picture.data, picture.width, picture.height, source, paid)
 
 
 def _seed(book: Book) -> str:

@@ -22,7 +22,7 @@ from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Book, Digest, SourceType, Usage
-from bookgen.providers.text import CALL_SECONDS, Halt, Message, StopReason, TextModel, TextReply, TextRequest
+from bookgen.providers.text import CALL_SECONDS, HaltSwitch, Message, StopReason, TextModel, TextReply, TextRequest
 from bookgen.services.spread_pictures import Painter
 from bookgen.store import covers, media
 from bookgen.store.database import Database
@@ -214,7 +214,7 @@ class Studio:
         if failure := self.failures.pop(what, None):
             raise failure
 
-    async def _paint_cover(self, account_id: int, book_id: int, run_id: UUID, halt: Halt) -> Save | None:
+    async def _paint_cover(self, account_id: int, book_id: int, run_id: UUID, halt: HaltSwitch) -> Save | None:
         await self._make("cover")
 
         async def keep(connection: asyncpg.Connection) -> None:

@@ -15,8 +15,9 @@ from bookgen.models import Usage
 from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import TextReply, TextRequest
+from bookgen.providers.waits import RetryRules
 from bookgen.store.database import Database
 from bookgen.writing.chapter import write_chapter
 

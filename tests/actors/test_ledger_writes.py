@@ -12,8 +12,9 @@ from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import Spent, TextReply, TextRequest
+from bookgen.providers.waits import RetryRules
 from bookgen.store.database import Database
 
 from .conftest import Model, Shelf, supervising

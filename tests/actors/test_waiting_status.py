@@ -82,9 +82,9 @@ async def test_a_call_that_waits_for_more_than_a_few_seconds_is_shown_in_the_sta
     async def told() -> str:
         return str(orjson.loads(await supervisor.statuses.read(account, book))["status_message"])
 
-    halt.waits_for = Outage(datetime.now(UTC), None, "is busy")
+    halt.wait_reason = Outage(datetime.now(UTC), None, "is busy")
     assert (await told()).startswith("Writing chapter 1 of 1")
-    halt.waits_for = Outage(datetime.now(UTC) - timedelta(seconds=TOLD_SECONDS), None, "is busy")
+    halt.wait_reason = Outage(datetime.now(UTC) - timedelta(seconds=TOLD_SECONDS), None, "is busy")
     assert "it is busy" in await told()
-    halt.waits_for = None
+    halt.wait_reason = None
     assert (await told()).startswith("Writing chapter 1 of 1")

@@ -6,7 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from bookgen.commands.model_trouble import told
+from bookgen.commands.model_trouble import failures_reported
 
 AWAY = {
     "event": "model_call_failed",
@@ -27,7 +27,7 @@ async def test_a_model_problem_is_printed_once_while_the_command_waits(tmp_path:
         said.append(sentence)
         heard.set()
 
-    async with told(log, say):
+    async with failures_reported(log, say):
         with log.open("a") as lines:
             lines.write(f"{json.dumps(AWAY)}\n{json.dumps(AWAY)}\n{json.dumps(CUT)[:20]}")
         await heard.wait()
@@ -43,7 +43,7 @@ async def test_a_model_problem_is_printed_once_while_the_command_waits(tmp_path:
 
 async def test_nothing_is_printed_for_a_server_without_a_local_log(tmp_path: Path) -> None:
     said = list[str]()
-    async with told(None, said.append), told(tmp_path / "none", said.append):
+    async with failures_reported(None, said.append), failures_reported(tmp_path / "none", said.append):
         pass
 
     assert said == []

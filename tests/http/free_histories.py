@@ -100,7 +100,7 @@ async def universe(lent: Lent, folder: Path) -> AsyncIterator[Universe]:
     await database.http.execute(SHRINK, SMALL)
     async with NotingModels(notes) as models, NotingPictures(notes) as images:
         access = {"anthropic": Access("key", models.anthropic_url), "openai": Access("key", images.url)}
-        told = ModelSettings(access=access, retry_delay=0.001, retries=1, concurrency=MOST_CALLS)
+        told = ModelSettings(access=access, retry_delay=0.001, tries=1, concurrency=MOST_CALLS)
         settings: dict[str, Any] = {"billing": "on", "trusted_proxies": "127.0.0.0/8", "chapters_at_once": MOST_CALLS}
         settings["model"] = build_text_model(TEXT_MODEL, told)
         settings["images"] = build_image_model(IMAGE_MODEL, told)

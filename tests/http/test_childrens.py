@@ -30,7 +30,7 @@ async def server() -> AsyncIterator[ImageServer]:
 @pytest.fixture
 async def api(server: ImageServer, open_api: OpenApi) -> Api:
     """A service whose pictures are painted by `server`."""
-    settings = ModelSettings(access={"openai": Access("key", server.url)}, retries=1, retry_delay=0.01)
+    settings = ModelSettings(access={"openai": Access("key", server.url)}, tries=1, retry_delay=0.01)
     images = build_image_model("openai:gpt-image-2.5-flare", settings)
     return await (await open_api(images=images)).as_new_account("ada")
 
@@ -186,7 +186,7 @@ async def test_a_failed_picture_fails_the_run_and_resuming_retries_it(
 ) -> None:
     monkeypatch.setattr(registry, "MIN_IMAGE_SECONDS", 2.0)
     access = {"openai": Access("key", server.url)}
-    hurried = ModelSettings(access=access, retries=1, retry_delay=0.01, timeout=0.1)
+    hurried = ModelSettings(access=access, tries=1, retry_delay=0.01, timeout=0.1)
     images = build_image_model("openai:gpt-image-2.5-flare", hurried)
     api = await (await open_api(images=images)).as_new_account("ada")
     book = await made(api)
@@ -301,7 +301,7 @@ async def uses(api: Api) -> tuple[int, int]:
 @pytest.fixture
 async def shop(server: ImageServer, open_api: OpenApi) -> Api:
     """The same with billing, on the free plan."""
-    settings = ModelSettings(access={"openai": Access("key", server.url)}, retries=1, retry_delay=0.01)
+    settings = ModelSettings(access={"openai": Access("key", server.url)}, tries=1, retry_delay=0.01)
     images = build_image_model("openai:gpt-image-2.5-flare", settings)
     return await (await open_api(images=images, billing="on")).as_new_account("ada")
 
@@ -420,7 +420,7 @@ async def test_a_paid_picture_is_recorded_even_if_its_run_stops_before_it_is_sto
 
 
 async def test_the_client_creates_a_childrens_book_in_one_call(open_api: OpenApi, server: ImageServer) -> None:
-    settings = ModelSettings(access={"openai": Access("key", server.url)}, retries=1, retry_delay=0.01)
+    settings = ModelSettings(access={"openai": Access("key", server.url)}, tries=1, retry_delay=0.01)
     visitor = await open_api(images=build_image_model("openai:gpt-image-2.5-flare", settings))
     async with Client(str(visitor.client.make_url(""))) as client:
         await client.register("ada", "ada@example.com", "correct horse battery")

@@ -43,7 +43,7 @@ async def designer() -> AsyncIterator[Designer]:
 
 @pytest.fixture
 async def api(designer: Designer, open_api: OpenApi) -> Api:
-    settings = ModelSettings(access={"anthropic": Access("key", designer.anthropic_url)}, retries=0, retry_delay=0.01)
+    settings = ModelSettings(access={"anthropic": Access("key", designer.anthropic_url)}, tries=0, retry_delay=0.01)
     model = build_text_model("anthropic:claude-opus-5-5", settings)
     return await (await open_api(model=model)).as_new_account("ada")
 
@@ -195,7 +195,7 @@ async def painter() -> AsyncIterator[ImageServer]:
 
 @pytest.fixture
 async def painting(painter: ImageServer, open_api: OpenApi) -> Api:
-    settings = ModelSettings(access={"openai": Access("key", painter.url)}, retries=0, retry_delay=0.01)
+    settings = ModelSettings(access={"openai": Access("key", painter.url)}, tries=0, retry_delay=0.01)
     images = build_image_model("openai:gpt-image-2.5-flare", settings)
     return await (await open_api(images=images)).as_new_account("ada")
 

@@ -215,7 +215,7 @@ async def test_drawn_pictures_are_not_a_models(api: Api, book: dict[str, Any]) -
 
 async def test_pictures_of_an_image_model_are_marked_and_mark_the_file(open_api: OpenApi, model: TextModel) -> None:
     async with ImageServer() as server:
-        settings = ModelSettings(access={"openai": Access("key", server.url)}, retries=2, retry_delay=0.01)
+        settings = ModelSettings(access={"openai": Access("key", server.url)}, tries=2, retry_delay=0.01)
         images = build_image_model("openai:gpt-image-2.5-flare", settings)
         api = await (await open_api(model=model, images=images)).as_new_account("ada")
         book = await api.written()

@@ -209,6 +209,6 @@ def test_the_openapi_document_lists_the_calls_that_take_a_key() -> None:
         if any(each.get("name") == "Idempotency-Key" for each in operation.get("parameters", ()))
     }
 
-    assert documented == {(route.method, route.path) for route in ROUTES if repeatable.is_on(route.handler)}
+    assert documented == {(route.method, route.path) for route in ROUTES if repeatable.marks(route.handler)}
     assert {("POST", "/books/"), ("POST", "/books/{id}/generate/"), ("POST", "/books/{id}/produce/")} <= documented
     assert not {route.path for route in ROUTES if route.public} & {path for _, path in documented}

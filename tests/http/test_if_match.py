@@ -44,7 +44,7 @@ async def test_every_change_refuses_an_outdated_etag(api: Api) -> None:
     whole = [(await api.get(path)).raw for path in ("/books/", "/chapters/", "/auth/profile/")]
 
     for route in ROUTES:
-        if route.method in ("PATCH", "DELETE") or guarded.is_on(route.handler):
+        if route.method in ("PATCH", "DELETE") or guarded.marks(route.handler):
             path = route.path.replace("{id}", str(ids[route.path.split("/")[1]])).format(**ids)
             body = bodies.get((route.method, route.path))
             for tag in ('"stale"', "W/", "nonsense", '"stale", W/"*"'):
@@ -145,7 +145,7 @@ def test_the_openapi_document_lists_the_changes_that_take_if_match() -> None:
         if any(each.get("name") == "If-Match" for each in operation.get("parameters", ()))
     }
 
-    assert documented == {(route.method, route.path) for route in ROUTES if guarded.is_on(route.handler)}
+    assert documented == {(route.method, route.path) for route in ROUTES if guarded.marks(route.handler)}
     assert {(route.method, route.path) for route in ROUTES if route.method in ("PATCH", "DELETE")} <= documented
     for method, path in documented - {("DELETE", path) for _, path in documented}:
         operation = DOCUMENT["paths"][path][method.lower()]

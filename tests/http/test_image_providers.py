@@ -26,7 +26,7 @@ async def server() -> AsyncIterator[ImageServer]:
 
 @pytest.fixture
 async def api(server: ImageServer, open_api: OpenApi) -> Api:
-    settings = ModelSettings(access={"openai": Access("key", server.url)}, retries=2, retry_delay=0.01)
+    settings = ModelSettings(access={"openai": Access("key", server.url)}, tries=2, retry_delay=0.01)
     images = build_image_model("openai:gpt-image-2.5-flare", settings)
     return await (await open_api(images=images)).as_new_account("ada")
 
@@ -149,7 +149,7 @@ async def test_a_provider_timeout_is_an_upstream_error(
     server: ImageServer, open_api: OpenApi, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     monkeypatch.setattr(registry, "MIN_IMAGE_SECONDS", 0.2)
-    settings = ModelSettings(access={"openai": Access("key", server.url)}, retries=1, retry_delay=0.01, timeout=0.1)
+    settings = ModelSettings(access={"openai": Access("key", server.url)}, tries=1, retry_delay=0.01, timeout=0.1)
     images = build_image_model("openai:gpt-image-2.5-flare", settings)
     api = await (await open_api(images=images)).as_new_account("ada")
     book = await api.outlined()

@@ -37,7 +37,7 @@ def proofreader() -> Proofreader:
 
 @pytest.fixture
 async def painting(server: ImageServer, open_api: OpenApi, proofreader: Proofreader) -> Api:
-    settings = ModelSettings(access={"openai": Access("key", server.url)}, retries=2, retry_delay=0.01)
+    settings = ModelSettings(access={"openai": Access("key", server.url)}, tries=2, retry_delay=0.01)
     images = build_image_model("openai:gpt-image-2.5-flare", settings)
     return await (await open_api(images=images, model=proofreader)).as_new_account("ada")
 

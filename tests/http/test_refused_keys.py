@@ -10,7 +10,8 @@ import pytest
 from bookgen.providers import halt
 from bookgen.providers.lockout import Lockout
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.retrying import RetryingModel
+from bookgen.providers.waits import RetryRules
 from tests.fakes.model_script import ScriptedFault, fault
 from tests.fakes.model_server import ModelServer
 from tests.http.conftest import Api, OpenApi, pause

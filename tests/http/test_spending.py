@@ -41,7 +41,7 @@ async def providers() -> AsyncIterator[Providers]:
 async def service(open_api: OpenApi, providers: Providers, **settings: str) -> Api:
     urls = {"anthropic": providers.models.anthropic_url, "openai": providers.pictures.url}
     access = {name: Access("key", url) for name, url in urls.items()}
-    told = ModelSettings(access=access, retry_delay=0.01, retries=3, concurrency=16)
+    told = ModelSettings(access=access, retry_delay=0.01, tries=3, concurrency=16)
     return await open_api(
         model=build_text_model(TEXT_MODEL, told), images=build_image_model(IMAGE_MODEL, told), **settings
     )

@@ -179,7 +179,7 @@ async def test_a_disconnected_client_frees_its_long_poll(
     ],
 )
 def test_the_first_preferred_wait_counts_and_is_at_most_a_minute(headers: list[str], seconds: int) -> None:
-    assert preferences.preferred(headers) == seconds
+    assert preferences.wait_seconds(headers) == seconds
 
 
 async def test_an_account_blocked_during_a_long_poll_gets_no_status(

@@ -13,8 +13,9 @@ from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import Block, Message, Spent, TextRequest
+from bookgen.providers.waits import RetryRules
 from tests.fakes.model_server import ModelServer
 
 # For faults that only a deadline ends. Everything else has the default deadlines, however slow the machine is.

@@ -11,8 +11,9 @@ from bookgen.models import Usage
 from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import StopReason, TextReply, TextRequest
+from bookgen.providers.waits import RetryRules
 from tests.fakes.model_script import fault
 from tests.providers.calls import chapter_request, chat, steady
 
@@ -43,40 +44,40 @@ class AbsentProvider(Provider):
 async def test_it_opens_after_five_failures_in_a_row() -> None:
     breaker = CircuitBreaker(open_seconds=60)
     for _ in range(4):
-        breaker.failed()
+        breaker.record_failure()
     assert breaker.closed
 
-    breaker.failed()
+    breaker.record_failure()
 
     assert not breaker.closed
 
 
 async def test_a_success_resets_the_failure_count() -> None:
     breaker = CircuitBreaker(threshold=2)
-    breaker.failed()
-    breaker.succeeded()
+    breaker.record_failure()
+    breaker.record_success()
 
-    breaker.failed()
+    breaker.record_failure()
 
     assert breaker.closed
 
 
 async def test_one_probe_is_admitted_and_its_success_admits_all() -> None:
     breaker = CircuitBreaker(threshold=1, open_seconds=0.01)
-    breaker.failed()
+    breaker.record_failure()
     waiting = [asyncio.create_task(breaker.admitted()) for _ in range(5)]
     done, others = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     assert [task.result() for task in done] == [True]
     assert len(others) == 4
 
-    breaker.succeeded()
+    breaker.record_success()
 
     assert await asyncio.gather(*others) == [False] * 4
 
 
 async def test_an_abandoned_probe_is_passed_to_the_next_caller() -> None:
     breaker = CircuitBreaker(threshold=1, open_seconds=0)
-    breaker.failed()
+    breaker.record_failure()
     assert await breaker.admitted()
     waiting = asyncio.create_task(breaker.admitted())
     await asyncio.sleep(0)

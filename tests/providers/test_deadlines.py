@@ -19,14 +19,14 @@ SHORT = Deadlines(connect=1, first_byte=1, idle=0.4, total=5)
 
 
 def test_a_local_server_has_long_deadlines_until_its_speed_is_known() -> None:
-    bounds = Speed(USUAL, own=True).deadlines(2_000, 3_000, others=0)
+    bounds = Speed(USUAL, self_hosted=True).deadlines(2_000, 3_000, others=0)
 
     assert bounds.first_byte == UNSEEN_FIRST_BYTE > 300
     assert bounds.total >= UNSEEN_FIRST_BYTE + 3_000
 
 
 def test_the_deadline_of_a_call_follows_the_observed_speed() -> None:
-    speed = Speed(USUAL, own=True)
+    speed = Speed(USUAL, self_hosted=True)
     speed.answered(prompt_tokens=1_000, waited=50, tokens=900, seconds=300)
 
     bounds = speed.deadlines(2_000, 3_000, others=0)
@@ -37,7 +37,7 @@ def test_the_deadline_of_a_call_follows_the_observed_speed() -> None:
 
 
 def test_the_shown_speed_has_the_mean_wait_for_a_first_word() -> None:
-    speed = Speed(Deadlines(), own=False)
+    speed = Speed(Deadlines(), self_hosted=False)
     for waited in (40.0, 20.0):
         speed.answered(1_000, waited, 500, 10.0)
 
@@ -70,7 +70,7 @@ async def test_a_model_reports_the_deadline_of_a_call_and_when_the_call_has_ende
 
 
 def test_the_deadline_of_a_call_includes_the_calls_before_it() -> None:
-    speed = Speed(USUAL, own=True)
+    speed = Speed(USUAL, self_hosted=True)
     speed.answered(prompt_tokens=1_000, waited=1, tokens=900, seconds=300)
 
     alone, behind = (speed.deadlines(1_000, 3_000, others=others).first_byte for others in (0, 1))
@@ -79,7 +79,7 @@ def test_the_deadline_of_a_call_includes_the_calls_before_it() -> None:
 
 
 def test_a_silent_timeout_lengthens_the_next_deadline_and_a_reply_resets_it() -> None:
-    speed = Speed(USUAL, own=True)
+    speed = Speed(USUAL, self_hosted=True)
     speed.answered(1_000, 1, 900, 300)
     before = speed.deadlines(1_000, 100, others=0).first_byte
     speed.kept_silent()
@@ -90,21 +90,21 @@ def test_a_silent_timeout_lengthens_the_next_deadline_and_a_reply_resets_it() ->
 
 
 def test_a_cloud_has_the_default_deadlines_unless_a_reply_needs_longer() -> None:
-    speed = Speed(USUAL, own=False)
+    speed = Speed(USUAL, self_hosted=False)
 
     assert speed.deadlines(5_000, 3_000, others=9) == USUAL
     assert speed.deadlines(5_000, 20_000, others=0).total > USUAL.total
 
 
 @pytest.mark.parametrize(
-    ("url", "own"),
+    ("url", "self_hosted"),
     [
         ("", False), ("https://api.openai.com/v1", False), ("https://openrouter.ai/api/v1", False),
         ("http://127.0.0.1:8080/v1", True), ("https://llm.example.org/v1", True),
     ],
 )  # fmt: skip
-def test_known_clouds_are_distinguished_from_local_servers(url, own) -> None:
-    assert OpenAIProvider("m", Access("k", url)).is_own_server is own
+def test_known_clouds_are_distinguished_from_local_servers(url, self_hosted) -> None:
+    assert OpenAIProvider("m", Access("k", url)).is_self_hosted is self_hosted
 
 
 @pytest.mark.parametrize("make", PROVIDERS.values(), ids=PROVIDERS)

@@ -15,8 +15,9 @@ from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.fallback import FallbackModel
 from bookgen.providers.headers import retry_after
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import StopReason
+from bookgen.providers.waits import RetryRules
 from tests.fakes.model_script import fault
 from tests.providers.calls import PROVIDERS, chapter_request, chat, steady, used
 from tests.providers.documented import FAULTS, Documented, outcome

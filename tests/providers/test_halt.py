@@ -11,10 +11,11 @@ from bookgen.models import Usage
 from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.fallback import FallbackModel
-from bookgen.providers.halt import Halt
+from bookgen.providers.halt import HaltSwitch
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import CallsHalted, StopReason, TextReply, TextRequest, spent_before
+from bookgen.providers.waits import RetryRules
 from tests.providers.calls import chapter_request
 
 
@@ -54,7 +55,7 @@ def patient(provider: Gate) -> RetryingModel:
 
 @pytest.mark.parametrize("failing", [FailureKind.AWAY, FailureKind.BUSY, FailureKind.GARBLED])
 async def test_a_failed_call_is_not_retried_after_a_halt_and_reports_its_usage(failing: FailureKind) -> None:
-    provider, halt = Gate(failing), Halt()
+    provider, halt = Gate(failing), HaltSwitch()
     call = asyncio.create_task(patient(provider).complete(replace(chapter_request(), halt=halt)))
     await provider.trying.wait()
 
@@ -70,7 +71,7 @@ async def test_a_failed_call_is_not_retried_after_a_halt_and_reports_its_usage(f
 
 @pytest.mark.parametrize("failing", [FailureKind.AWAY, FailureKind.BUSY, FailureKind.GARBLED])
 async def test_a_halt_ends_the_wait_for_the_next_try(failing: FailureKind) -> None:
-    provider, halt = Gate(failing), Halt()
+    provider, halt = Gate(failing), HaltSwitch()
     provider.let_go.set()
     call = asyncio.create_task(patient(provider).complete(replace(chapter_request(), halt=halt)))
     await provider.trying.wait()
@@ -86,9 +87,9 @@ async def test_a_halt_ends_the_wait_for_the_next_try(failing: FailureKind) -> No
 
 
 async def test_a_halt_removes_a_queued_call_and_leaves_the_one_before_it_alone() -> None:
-    provider, halt = Gate(), Halt()
+    provider, halt = Gate(), HaltSwitch()
     model = patient(provider)
-    first = asyncio.create_task(model.complete(replace(chapter_request(), halt=Halt())))
+    first = asyncio.create_task(model.complete(replace(chapter_request(), halt=HaltSwitch())))
     await provider.trying.wait()
     second = asyncio.create_task(model.complete(replace(chapter_request(), halt=halt)))
     for _ in range(10):
@@ -104,7 +105,7 @@ async def test_a_halt_removes_a_queued_call_and_leaves_the_one_before_it_alone()
 
 
 async def test_a_call_in_flight_is_answered_and_a_cleared_halt_allows_the_next() -> None:
-    provider, halt = Gate(), Halt()
+    provider, halt = Gate(), HaltSwitch()
     model = patient(provider)
     call = asyncio.create_task(model.complete(replace(chapter_request(), halt=halt)))
     await provider.trying.wait()
@@ -118,7 +119,7 @@ async def test_a_call_in_flight_is_answered_and_a_cleared_halt_allows_the_next()
 
 
 async def test_the_fallback_is_not_called_after_a_halt() -> None:
-    first, second, halt = Gate(FailureKind.DENIED), Gate(), Halt()
+    first, second, halt = Gate(FailureKind.DENIED), Gate(), HaltSwitch()
     second.let_go.set()
     call = asyncio.create_task(
         FallbackModel(patient(first), patient(second)).complete(replace(chapter_request(), halt=halt))

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.access import Access
-from bookgen.providers.halt import Halt
+from bookgen.providers.halt import HaltSwitch
 from bookgen.providers.registry import ModelSettings, build_text_model
 from bookgen.providers.text import CallsHalted, TextModel, TextReply
 from tests.fakes.model_script import ScriptedFault, fault
@@ -51,14 +51,14 @@ def test_runs_wait_through_a_lockout_and_retry_rarely(name: str, refusal: Script
     async def scenario() -> None:
         async with ModelServer() as server:
             server.script(refusal)
-            model, halts = model_at(server, name), [Halt() for _ in range(3)]
+            model, halts = model_at(server, name), [HaltSwitch() for _ in range(3)]
             with capture_logs() as logs:
                 calls = [
                     asyncio.create_task(model.complete(replace(chapter_request(), account_id=number, halt=halt)))
                     for number, halt in enumerate(halts)
                 ]
                 await asyncio.sleep(lasting)
-                asked, waits, refused = len(server.requests), [halt.waits_for for halt in halts], model.refusals
+                asked, waits, refused = len(server.requests), [halt.wait_reason for halt in halts], model.refusals
                 server.forget_script()
                 replies = await asyncio.gather(*calls)
             await model.close()
@@ -120,7 +120,7 @@ def test_a_pause_ends_the_wait_for_a_lockout() -> None:
     async def scenario() -> None:
         async with ModelServer() as server:
             server.script(fault("status", status=402, times=FOREVER))
-            model, halts = model_at(server, CHAT), [Halt(), Halt()]
+            model, halts = model_at(server, CHAT), [HaltSwitch(), HaltSwitch()]
             calls = [asyncio.create_task(model.complete(replace(chapter_request(), halt=halt))) for halt in halts]
             await asyncio.sleep(600)
 

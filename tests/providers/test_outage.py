@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bookgen.errors import UpstreamAIError
-from bookgen.providers.halt import Halt
+from bookgen.providers.halt import HaltSwitch
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import CallsHalted, StopReason
@@ -58,33 +58,33 @@ async def test_an_unreachable_server_is_waited_for_and_each_book_makes_one_call(
 
 async def test_calls_held_back_by_a_busy_provider_show_it_until_they_are_answered(server) -> None:
     server.script(fault("status", status=429, retry_after=60, times=2))
-    model, halts = steady(chat(server), outage=60), [Halt(), Halt()]
+    model, halts = steady(chat(server), outage=60), [HaltSwitch(), HaltSwitch()]
     runs = [asyncio.create_task(model.complete(replace(chapter_request(), halt=halt))) for halt in halts]
     async with asyncio.timeout(30):
-        while model._gate.is_open or not all(halt.waits_for for halt in halts):  # noqa: ASYNC110 (as polls read it)
+        while model._gate.is_open or not all(halt.wait_reason for halt in halts):  # noqa: ASYNC110 (as polls read it)
             await asyncio.sleep(0.01)
 
-    assert {halt.waits_for.reason for halt in halts if halt.waits_for} == {"is busy"}
+    assert {halt.wait_reason.reason for halt in halts if halt.wait_reason} == {"is busy"}
     for run, halt in zip(runs, halts, strict=True):
         halt.set()
         with pytest.raises(CallsHalted):
             await run
-    assert [halt.waits_for for halt in halts] == [None, None]
+    assert [halt.wait_reason for halt in halts] == [None, None]
     await model.close()
 
 
 async def test_a_call_waiting_for_its_turn_shows_it_until_it_is_answered(server) -> None:
     server.script(fault("hold", times=2))
-    model, halts = RetryingModel(chat(server), pacing=Pacing(concurrency=1)), [Halt(), Halt()]
+    model, halts = RetryingModel(chat(server), pacing=Pacing(concurrency=1)), [HaltSwitch(), HaltSwitch()]
     runs = [asyncio.create_task(model.complete(replace(chapter_request(), halt=halt))) for halt in halts]
     await server.arrived(1)
 
-    assert halts[0].waits_for is None
-    assert halts[1].waits_for
-    assert halts[1].waits_for.reason == "has other calls to answer first"
+    assert halts[0].wait_reason is None
+    assert halts[1].wait_reason
+    assert halts[1].wait_reason.reason == "has other calls to answer first"
     server.release()
     await server.arrived(2)
-    assert halts[1].waits_for is None
+    assert halts[1].wait_reason is None
     server.release()
     await asyncio.gather(*runs)
     await model.close()
@@ -92,8 +92,8 @@ async def test_a_call_waiting_for_its_turn_shows_it_until_it_is_answered(server)
 
 async def test_an_outage_is_not_shown_when_no_call_waits_for_it(server) -> None:
     server.script(fault("drop", times=999))
-    model, halt = steady(chat(server), outage=60, first_delay=60), Halt()
-    runs = [asyncio.create_task(model.complete(replace(chapter_request(), halt=each))) for each in (halt, Halt())]
+    model, halt = steady(chat(server), outage=60, first_delay=60), HaltSwitch()
+    runs = [asyncio.create_task(model.complete(replace(chapter_request(), halt=each))) for each in (halt, HaltSwitch())]
     async with asyncio.timeout(30):
         while model.outage is None:  # noqa: ASYNC110 (a state that polls read)
             await asyncio.sleep(0.01)

@@ -150,7 +150,7 @@ def settings(server, *, timeout: float | None = 5) -> ModelSettings:
         {"anthropic": Access("k", server.anthropic_url), "openai": Access(url=server.openai_url)},
         timeout=timeout,
         outage=0,
-        retries=2,
+        tries=2,
         retry_delay=0.01,
     )
 

@@ -151,11 +151,11 @@ def test_a_cut_reply_says_nothing_about_a_window_that_has_held_more_tokens() -> 
 
 
 @pytest.mark.parametrize(
-    ("own", "read", "cut"),
+    ("self_hosted", "read", "cut"),
     [(True, 2_048, True), (True, 2_050, False), (True, 900, True), (False, 2_048, False), (False, 900, False)],
 )
-def test_a_token_count_slightly_below_the_estimate_is_not_a_truncated_prompt(own, read, cut) -> None:
-    window = ContextWindow(own=own)
+def test_a_token_count_slightly_below_the_estimate_is_not_a_truncated_prompt(self_hosted, read, cut) -> None:
+    window = ContextWindow(self_hosted=self_hosted)
 
     found = window.answered(4_000, Usage(calls=1, input_tokens=read, output_tokens=90), 1_000, StopReason.END)
 

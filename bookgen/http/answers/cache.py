@@ -16,7 +16,7 @@ MAX_BOOK_BYTES, MAX_LIST_BYTES = 64 << 20, 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class KeptList:
+class CachedList:
     """An account's encoded list of books."""
 
     version: str
@@ -30,7 +30,7 @@ class KeptList:
 _OF_A_SKETCH = 1024  # approximate bytes of a sketch, without its texts
 
 
-class KeptChapter(NamedTuple):
+class CachedChapter(NamedTuple):
     """A chapter as JSON bytes (`encoded`), with its `sketch`: the chapter's database row without the text.
 
     A chapter with pictures has an empty `version`, so it is encoded again each time. Its row's version would not do,
@@ -48,7 +48,7 @@ class KeptChapter(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptBook:
+class CachedBook:
     """A book as JSON bytes. `head` has all fields except the chapters and the estimate. `chapters` is keyed by id.
 
     `estimate` returns the cost and time that writing the book would take now, which depend on the model's speed. It is
@@ -57,22 +57,22 @@ class KeptBook:
 
     version: str
     head: bytes
-    chapters: Mapping[int, KeptChapter]
+    chapters: Mapping[int, CachedChapter]
     estimate: Callable[[], Estimate] | None
 
     @property
     def size(self) -> int:
         return len(self.head) + sum(each.size for each in self.chapters.values())
 
-    def unchanged(self, versions: Mapping[int, str]) -> dict[int, KeptChapter]:
+    def unchanged(self, versions: Mapping[int, str]) -> dict[int, CachedChapter]:
         """The cached chapters whose version is still the one in `versions`. Both are keyed by chapter id."""
         return {number: each for number, each in self.chapters.items() if each.version == versions.get(number)}
 
 
-K = TypeVar("K", KeptBook, KeptList)
+K = TypeVar("K", CachedBook, CachedList)
 
 
-class KeptAnswers(Generic[K]):
+class AnswerCache(Generic[K]):
     """A cache of books by book id, or of lists by account id, of at most `most_bytes` bytes.
 
     Before `find`, the caller reads the current version of the book or list from the database, in a query that also
@@ -90,17 +90,17 @@ class KeptAnswers(Generic[K]):
 
     def find(self, number: int, version: str) -> K | None:
         """The cached answer if it has this version, otherwise None."""
-        kept = self.latest(number)
-        if kept is None or kept.version != version:
+        cached = self.latest(number)
+        if cached is None or cached.version != version:
             return None
         self._answers.move_to_end(number)
-        return kept
+        return cached
 
-    def keep(self, number: int, kept: K) -> None:
+    def keep(self, number: int, cached: K) -> None:
         """Cache the answer in place of an older version. Evicts the least recently used answers to make room."""
         self.forget(number)
-        self._answers[number] = kept
-        self._held += kept.size
+        self._answers[number] = cached
+        self._held += cached.size
         while self._held > self._most:
             self.forget(next(iter(self._answers)))
 
@@ -109,5 +109,5 @@ class KeptAnswers(Generic[K]):
             self._held -= former.size
 
 
-KEPT_BOOKS: web.AppKey[KeptAnswers[KeptBook]] = web.AppKey("kept_books")
-KEPT_LISTS: web.AppKey[KeptAnswers[KeptList]] = web.AppKey("kept_lists")
+BOOK_CACHE: web.AppKey[AnswerCache[CachedBook]] = web.AppKey("book_cache")
+LIST_CACHE: web.AppKey[AnswerCache[CachedList]] = web.AppKey("list_cache")

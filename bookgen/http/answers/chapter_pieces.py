@@ -9,7 +9,7 @@ from aiohttp import web
 
 from bookgen.http.chapters_schemas import shown_chapter
 from bookgen.http.edge import large_answers, replies
-from bookgen.http.edge.keys import ACCOUNT_ID, LINES, SERVICES
+from bookgen.http.edge.keys import ACCOUNT_ID, SEMAPHORES, SERVICES
 from bookgen.models import Chapter
 from bookgen.rate_limits import LimitClass
 from bookgen.store import chapters
@@ -51,7 +51,7 @@ async def _pieces(
     comma = b""
     for batch in large_answers.batches([(each.chapter.id, each.bytes) for each in sketches]):
         # At most two of an account's reads run at once, however many of its answers are being sent.
-        async with request.app[LINES].turn(request[ACCOUNT_ID], LimitClass.READ):
+        async with request.app[SEMAPHORES].semaphore_of(request[ACCOUNT_ID], LimitClass.READ):
             found = await chapters.some(request.app[SERVICES].database.http, request[ACCOUNT_ID], batch)
         for chapter in found:  # without chapters that were deleted in the meantime
             yield comma + piece_of(chapter, pictures, pick)

@@ -105,10 +105,10 @@ def _operation(route: Route, plugin: MarshmallowPlugin, names: Counter[str]) -> 
         *_path_parameters(route),
         *_query_parameters(route, plugin),
         *([wire_documents.PREFER_MINIMAL] if _shows_parts(route.handler) else ()),
-        *([wire_documents.PREFER] if contract.waits.is_on(route.handler) else ()),
-        *([wire_documents.IF_NONE_MATCH] if contract.conditional.is_on(route.handler) else ()),
-        *([wire_documents.IDEMPOTENCY_KEY] if contract.repeatable.is_on(route.handler) else ()),
-        *([wire_documents.IF_MATCH] if contract.guarded.is_on(route.handler) else ()),
+        *([wire_documents.PREFER] if contract.waits.marks(route.handler) else ()),
+        *([wire_documents.IF_NONE_MATCH] if contract.conditional.marks(route.handler) else ()),
+        *([wire_documents.IDEMPOTENCY_KEY] if contract.repeatable.marks(route.handler) else ()),
+        *([wire_documents.IF_MATCH] if contract.guarded.marks(route.handler) else ()),
     ]:
         operation["parameters"] = parameters
     if body := _request_body(route):
@@ -183,9 +183,9 @@ def _example(schema: Schema) -> dict[str, Any]:
 
 
 def _successes(route: Route, said: dict[str, Any]) -> dict[str, Any]:
-    read = contract.conditional.is_on(route.handler)
-    tag = wire_documents.reference("ETag") if read or contract.guarded.is_on(route.handler) else {}
-    if contract.waits.is_on(route.handler):
+    read = contract.conditional.marks(route.handler)
+    tag = wire_documents.reference("ETag") if read or contract.guarded.marks(route.handler) else {}
+    if contract.waits.marks(route.handler):
         tag |= wire_documents.reference("Preference-Applied")
     responses = {}
     for status, answer in said.get("responses", {}).items():
@@ -195,7 +195,7 @@ def _successes(route: Route, said: dict[str, Any]) -> dict[str, Any]:
         elif "content" in answer:
             response["content"] = answer["content"]
         own = tag if str(status) == "200" else {}
-        if contract.repeatable.is_on(route.handler):
+        if contract.repeatable.marks(route.handler):
             own = own | wire_documents.reference("Idempotent-Replayed")
         if _shows_parts(route.handler):
             own = own | wire_documents.reference("Preference-Applied")
@@ -212,7 +212,7 @@ def refusals(route: Route) -> list[type[errors.BookgenError]]:
     takes_text = any(not is_id(name) for name in _names(route))
     if contract.body_schema(route.handler) or contract.query_schema(route.handler) or takes_text:
         found.append(errors.InvalidInput)
-    if contract.repeatable.is_on(route.handler):
+    if contract.repeatable.marks(route.handler):
         found += [errors.Conflict, errors.InvalidInput]
     if not route.public:
         found += [

@@ -15,7 +15,7 @@ from bookgen.errors import (
     Unavailable,
 )
 from bookgen.http.edge import clients
-from bookgen.http.edge.keys import ACCOUNT_ID, LINES, OUTGOING, SERVICES, VERDICT
+from bookgen.http.edge.keys import ACCOUNT_ID, OUTGOING, SEMAPHORES, SERVICES, VERDICT
 from bookgen.http.edge.routing import Route
 from bookgen.rate_limits import Budget, LimitClass, Scope, Verdict, address_bucket
 from bookgen.store import buckets
@@ -71,7 +71,8 @@ async def admit(request: web.Request, route: Route, app: web.Application) -> Non
         if verdict.allowed and route.limit.scope is Scope.SHARED:
             verdict = await _shared_verdict(app, route.limit, address_bucket(address), limiter.budgets[route.limit])
     elif route.limit.scope is Scope.SHARED:
-        async with app[LINES].turn(request[ACCOUNT_ID], route.limit):  # at most two at a time wait for the row
+        # At most two at a time wait for the row.
+        async with app[SEMAPHORES].semaphore_of(request[ACCOUNT_ID], route.limit):
             verdict = await _take_shared(request[ACCOUNT_ID], route.limit, app)
     else:
         verdict = limiter.take(route.limit, request[ACCOUNT_ID])

@@ -10,7 +10,7 @@ from bookgen.rate_limits import LimitClass
 AT_ONCE = 2
 
 
-class RequestLines:
+class RequestSemaphores:
     """The semaphores of each account, one for each class of rate limit. Each lets AT_ONCE requests run.
 
     The semaphores for reads and writes are held while a request is handled. Those of the limits that are counted in
@@ -18,8 +18,8 @@ class RequestLines:
     """
 
     def __init__(self) -> None:
-        self._lines: WeakValueDictionary[tuple[int, LimitClass], asyncio.Semaphore] = WeakValueDictionary()
+        self._semaphores: WeakValueDictionary[tuple[int, LimitClass], asyncio.Semaphore] = WeakValueDictionary()
 
-    def turn(self, account_id: int, limit: LimitClass) -> asyncio.Semaphore:
+    def semaphore_of(self, account_id: int, limit: LimitClass) -> asyncio.Semaphore:
         """The semaphore that limits how many of the account's requests in the class `limit` run at once."""
-        return self._lines.setdefault((account_id, limit), asyncio.Semaphore(AT_ONCE))
+        return self._semaphores.setdefault((account_id, limit), asyncio.Semaphore(AT_ONCE))

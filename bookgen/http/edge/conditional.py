@@ -19,8 +19,8 @@ CHANGED = (
 )
 
 
-class Known:
-    """Tells whether a caller already has an answer: whether its If-None-Match has the answer's ETag.
+class IfNoneMatch:
+    """The If-None-Match of a request: it tells whether the caller already has the answer.
 
     Only for GET and HEAD; other methods always get the full answer. `tag`: the ETag that was compared last.
     """
@@ -30,14 +30,14 @@ class Known:
         self._given = request.headers.get("If-None-Match") if request.method in READS else None
         self.tag = ""
 
-    def __call__(self, body: bytes) -> bool:
+    def matches_body(self, body: bytes) -> bool:
         """Whether the caller has this body already. Sets `tag` to the ETag of the body."""
-        return self.by_tag(tag_of(body))
+        return self.matches(tag_of(body))
 
-    def by_tag(self, tag: str) -> bool:
+    def matches(self, tag: str) -> bool:
         """Whether the caller has the answer with this ETag already. Stores the ETag in `self.tag`."""
         self.tag = tag
-        return self._given is not None and _names(self._given, tag)
+        return self._given is not None and _matches(self._given, tag)
 
     def answer(self, headers: Mapping[str, str]) -> web.Response:
         """The response to a caller that has the answer already: 304 without a body. `headers`: those of the answer."""
@@ -45,21 +45,21 @@ class Known:
         return web.Response(status=304, headers={"ETag": self.tag, **kept})
 
 
-def unless_known(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
+def or_not_modified(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
     """The answer with its ETag, or 304 without a body if If-None-Match has the same ETag."""
-    known = Known(request)
+    condition = IfNoneMatch(request)
     match response:
         case _ if "ETag" in response.headers:
             return response  # the handler has compared the tags
         case InPieces(tag=tag):
-            has = known.by_tag(tag)
+            has = condition.matches(tag)
         case web.Response(body=bytes() as body):
-            has = known(body)
+            has = condition.matches_body(body)
         case _:
             return response
     if has:
-        return known.answer(response.headers)
-    response.headers["ETag"] = known.tag
+        return condition.answer(response.headers)
+    response.headers["ETag"] = condition.tag
     return response
 
 
@@ -110,6 +110,6 @@ def _is_expected(request: web.Request, tag: str) -> bool:
     )
 
 
-def _names(given: str, tag: str) -> bool:
+def _matches(given: str, tag: str) -> bool:
     """Whether `given`, the value of If-None-Match, names `tag`. A `W/`, which caches and proxies add, is ignored."""
     return given.strip() == "*" or tag in (each.strip().removeprefix("W/") for each in given.split(","))

@@ -65,7 +65,7 @@ def file_response(content_type: str, description: str, more: Mapping[str, str] |
 
 
 class Trait:
-    """A decorator that marks a handler with a property, such as `repeatable`. `is_on` reads the mark."""
+    """A decorator that marks a handler with a property, such as `repeatable`. `marks` reads the mark."""
 
     def __init__(self, name: str) -> None:
         self._name = f"__{name}__"
@@ -74,7 +74,7 @@ class Trait:
         setattr(handler, self._name, True)
         return handler
 
-    def is_on(self, handler: Handler) -> bool:
+    def marks(self, handler: Handler) -> bool:
         return getattr(handler, self._name, False)
 
 
@@ -151,12 +151,12 @@ class Endpoint(NamedTuple):
             route,
             query_schema(handler),
             body_schema(handler),
-            conditional.is_on(handler) or guarded.is_on(handler),
+            conditional.marks(handler) or guarded.marks(handler),
             getattr(handler, _READ_FIRST, None),
-            repeatable.is_on(handler),
-            grows.is_on(handler),
-            asks_model.is_on(handler),
-            waits.is_on(handler),
+            repeatable.marks(handler),
+            grows.marks(handler),
+            asks_model.marks(handler),
+            waits.marks(handler),
         )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bookgen.billing.checkout import Payments
     from bookgen.billing.quota import Quota
     from bookgen.files.keeping import Files
-    from bookgen.http.edge.concurrency import RequestLines
+    from bookgen.http.edge.concurrency import RequestSemaphores
     from bookgen.http.edge.deprecation import Deprecation
     from bookgen.http.edge.large_answers import Outgoing
     from bookgen.http.edge.preferences import Waiters
@@ -89,7 +89,7 @@ class Services:
 
 SERVICES: web.AppKey[Services] = web.AppKey("services")
 OUTGOING: web.AppKey[Outgoing] = web.AppKey("outgoing")
-LINES: web.AppKey[RequestLines] = web.AppKey("lines")
+SEMAPHORES: web.AppKey[RequestSemaphores] = web.AppKey("semaphores")
 WAITING: web.AppKey[Waiters] = web.AppKey("waiting")
 UNKNOWN_PROXIES: web.AppKey[set[str]] = web.AppKey("unknown_proxies")  # an untrusted proxy, which is logged only once
 DOCUMENT: web.AppKey[Callable[[], bytes]] = web.AppKey("document")  # the OpenAPI document; only the first call is slow

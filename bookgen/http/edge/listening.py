@@ -80,14 +80,14 @@ async def listen(runner: web.AppRunner, bound: socket.socket) -> None:
 
 
 class StopSignal:
-    """Turns SIGTERM and SIGINT into events: the first signal sets `asked`, the second one sets `cut`.
+    """Turns SIGTERM and SIGINT into events: the first signal sets `requested`, the second one sets `forced`.
 
-    `asked` lets work in progress finish before the service ends; `cut` ends that wait.
+    `requested` lets work in progress finish before the service ends; `forced` ends that wait.
     """
 
     def __init__(self) -> None:
-        self.asked = asyncio.Event()
-        self.cut = asyncio.Event()
+        self.requested = asyncio.Event()
+        self.forced = asyncio.Event()
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[StopSignal]:
@@ -101,18 +101,18 @@ class StopSignal:
                 loop.remove_signal_handler(number)
 
     def _signal(self) -> None:
-        (self.cut if self.asked.is_set() else self.asked).set()
+        (self.forced if self.requested.is_set() else self.requested).set()
 
 
-async def drain(work: Callable[[float], Awaitable[None]], seconds: float, cut: asyncio.Event) -> None:
+async def drain(work: Callable[[float], Awaitable[None]], seconds: float, forced: asyncio.Event) -> None:
     """Run `work(seconds)`, which lets work in progress finish for at most that long, and wait for its end.
 
-    If `cut` is set before that, cancel it and run `work(0)`, which does not let anything finish.
+    If `forced` is set before that, cancel it and run `work(0)`, which does not let anything finish.
     """
     draining = asyncio.ensure_future(work(seconds))
-    cutting = asyncio.ensure_future(cut.wait())
-    await asyncio.wait((draining, cutting), return_when=asyncio.FIRST_COMPLETED)
-    cutting.cancel()
+    forcing = asyncio.ensure_future(forced.wait())
+    await asyncio.wait((draining, forcing), return_when=asyncio.FIRST_COMPLETED)
+    forcing.cancel()
     if not draining.done():
         draining.cancel()
         await asyncio.wait((draining,))

@@ -15,7 +15,7 @@ from aiohttp import web
 from bookgen.errors import InvalidInput, NotFound, no_such
 from bookgen.http.edge import access_log, admission, bodies, conditional, errors, headers, hosts, idempotency, unmatched
 from bookgen.http.edge.contract import Endpoint
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, LINES, QUERY, REQUEST_ID, SERVICES
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, REQUEST_ID, SEMAPHORES, SERVICES
 from bookgen.http.edge.routing import Handler, Route, path_id
 from bookgen.http.edge.schemas import load
 from bookgen.rate_limits import LimitClass
@@ -49,7 +49,7 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
                 await app[SERVICES].accounts.require_proven(request[ACCOUNT_ID])
             if endpoint.grows:
                 admission.require_disk(app)
-            async with _turn(request, endpoint):
+            async with _concurrency_limit(request, endpoint):
                 try:
                     await _validate(request, endpoint)
                     response = await _handled(request, endpoint, handler)
@@ -57,7 +57,7 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
                     await _require_own(request, endpoint.route)
                     raise
             if endpoint.tagged:
-                response = conditional.unless_known(request, response)
+                response = conditional.or_not_modified(request, response)
         else:
             admission.admit_stranger(request, app)
             response = await unmatched.answer(request)
@@ -82,7 +82,7 @@ async def _handled(request: web.Request, endpoint: Endpoint, handler: Handler) -
     return await (idempotency.once(request, handle) if endpoint.repeatable else handle())
 
 
-def _turn(request: web.Request, endpoint: Endpoint) -> AbstractAsyncContextManager[None]:
+def _concurrency_limit(request: web.Request, endpoint: Endpoint) -> AbstractAsyncContextManager[None]:
     """A context to hold while the request is handled. It limits how many reads and writes an account runs at once.
 
     On other routes, such as public ones, it does nothing.
@@ -90,7 +90,7 @@ def _turn(request: web.Request, endpoint: Endpoint) -> AbstractAsyncContextManag
     limit = endpoint.route.limit
     if endpoint.route.public or endpoint.waits or limit not in (LimitClass.READ, LimitClass.WRITE):
         return contextlib.nullcontext()
-    return request.app[LINES].turn(request[ACCOUNT_ID], limit)
+    return request.app[SEMAPHORES].semaphore_of(request[ACCOUNT_ID], limit)
 
 
 def request_id(request: web.BaseRequest) -> str:

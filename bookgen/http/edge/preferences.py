@@ -27,7 +27,7 @@ class Waiters:
     @contextlib.contextmanager
     def admitted(self, request: web.Request, account_id: int) -> Iterator[int]:
         """Yield the seconds that the caller may wait: 0 without `Prefer: wait`, or if too many requests wait."""
-        seconds = preferred(request.headers.getall("Prefer", ()))
+        seconds = wait_seconds(request.headers.getall("Prefer", ()))
         if not seconds or self._of_account[account_id] >= MAX_PER_ACCOUNT or self._of_account.total() >= MAX_TOTAL:
             yield 0
             return
@@ -45,7 +45,7 @@ def prefers_minimal(headers: Iterable[str]) -> bool:
     return any(_MINIMAL.fullmatch(each) for header in headers for each in header.split(","))
 
 
-def preferred(headers: Iterable[str]) -> int:
+def wait_seconds(headers: Iterable[str]) -> int:
     """The seconds of the first `wait` in the Prefer headers, at most MAX_SECONDS; 0 if there is none."""
     found = (_WAIT.fullmatch(each) for header in headers for each in header.split(","))
     return next((min(int(wait[1]), MAX_SECONDS) for wait in found if wait), 0)

@@ -26,7 +26,7 @@ fields.List.default_error_messages |= {"invalid": "Must be a list."}
 fields.Nested.default_error_messages |= {"type": "Must be an object."}
 
 
-def says(**keywords: Any) -> Callable[[type[_S]], type[_S]]:
+def schema_keywords(**keywords: Any) -> Callable[[type[_S]], type[_S]]:
     """Add JSON Schema keywords to a schema's entry in the OpenAPI document.
 
     Do not use `anyOf` at the top level: client generators then make a class that accepts anything.
@@ -246,17 +246,17 @@ class List(fields.List[Any]):
         return super()._deserialize(value, attr, data, **kwargs)
 
 
-def shown(shape: type[Schema], noun: object, /, **others: Any) -> dict[str, Any]:
-    """The JSON object that has the fields of the schema `shape`.
+def as_json(schema: type[Schema], source: object, /, **others: Any) -> dict[str, Any]:
+    """The JSON object that has the fields of `schema`.
 
-    The value of a field is the keyword argument of that name or, if there is none, the attribute of `noun`.
+    The value of a field is the keyword argument of that name or, if there is none, the attribute of `source`.
     """
-    return {name: others[name] if name in others else getattr(noun, name) for name in _field_names(shape)}
+    return {name: others[name] if name in others else getattr(source, name) for name in _field_names(schema)}
 
 
 @cache
-def _field_names(shape: type[Schema]) -> tuple[str, ...]:
-    return tuple(shape().declared_fields)
+def _field_names(schema: type[Schema]) -> tuple[str, ...]:
+    return tuple(schema().declared_fields)
 
 
 def choice(values: Iterable[str]) -> validate.OneOf:
@@ -299,12 +299,12 @@ def _flat(found: Any, where: str = "") -> list[str]:
     A message of a nested field begins with its path: "[2].title: Must be a string." for the third item's title.
     """
     if isinstance(found, Mapping):
-        return [text for key, inner in found.items() for text in _flat(inner, f"{where}{_step(key, where)}")]
+        return [text for key, inner in found.items() for text in _flat(inner, f"{where}{_path_step(key, where)}")]
     prefix = f"{where}: " if where else ""
     return [f"{prefix}{text}" for text in (found if isinstance(found, list) else [found])]
 
 
-def _step(key: Any, where: str) -> str:
+def _path_step(key: Any, where: str) -> str:
     """The text that `key` adds to the path `where` of a nested field: "[2]", ".title", or "title" at the start.
 
     For `_schema` it is empty, since that is marshmallow's name for the object itself.

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bookgen.http.answers.cache import KEPT_BOOKS, KEPT_LISTS, KeptAnswers, KeptList
+from bookgen.http.answers.cache import BOOK_CACHE, LIST_CACHE, AnswerCache, CachedList
 from bookgen.store import chapters
 from bookgen.store.chapters import Sketch
 from bookgen.store.database import DB, Database
@@ -63,8 +63,8 @@ async def test_a_cached_book_equals_the_uncached_one_after_every_change(
     for change in changes:
         await change()
         kept = await read(api, book)
-        other.client.app[KEPT_BOOKS].forget(book["id"])
-        other.client.app[KEPT_LISTS].forget(api.account_id)
+        other.client.app[BOOK_CACHE].forget(book["id"])
+        other.client.app[LIST_CACHE].forget(api.account_id)
         assert kept.body == (await fresh.get(f"{path}/")).body
         assert (await api.get("/books/")).body == (await fresh.get("/books/")).body
         tags.append(kept.headers["ETag"])
@@ -114,16 +114,16 @@ async def test_the_list_is_a_304_until_it_changes(api: Api, book: dict[str, Any]
 
 
 def test_the_least_recently_used_answers_are_evicted_first() -> None:
-    kept = KeptAnswers[KeptList](most_bytes=100)
-    kept.keep(1, KeptList("1", bytes(40)))
-    kept.keep(2, KeptList("2", bytes(40)))
-    assert kept.find(1, "1")
+    cache = AnswerCache[CachedList](most_bytes=100)
+    cache.keep(1, CachedList("1", bytes(40)))
+    cache.keep(2, CachedList("2", bytes(40)))
+    assert cache.find(1, "1")
 
-    kept.keep(3, KeptList("3", bytes(40)))
+    cache.keep(3, CachedList("3", bytes(40)))
 
-    assert kept.find(1, "1")
-    assert kept.find(2, "2") is None
-    assert kept.find(3, "an older one") is None
+    assert cache.find(1, "1")
+    assert cache.find(2, "2") is None
+    assert cache.find(3, "an older one") is None
 
 
 async def test_concurrent_reads_of_books_do_not_mix_accounts(api: Api) -> None:

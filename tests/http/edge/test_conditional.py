@@ -13,7 +13,7 @@ from tests.http.conftest import Api, pause
 from tests.http.document import DOCUMENT
 from tests.http.test_contract import HEADERS
 
-TAGGED = [route for route in ROUTES if conditional.is_on(route.handler)]
+TAGGED = [route for route in ROUTES if conditional.marks(route.handler)]
 
 
 async def paths_of(api: Api) -> list[str]:

@@ -56,24 +56,24 @@ def test_listening_on_all_interfaces_is_detected(host: str, everywhere: bool) ->
 async def test_the_first_signal_starts_a_drain_and_the_second_ends_it() -> None:
     with listening.StopSignal().listening() as stop:
         os.kill(os.getpid(), signal.SIGTERM)
-        await stop.asked.wait()
-        assert not stop.cut.is_set()
+        await stop.requested.wait()
+        assert not stop.forced.is_set()
 
         os.kill(os.getpid(), signal.SIGINT)
-        await stop.cut.wait()
+        await stop.forced.wait()
 
 
 async def test_an_interrupted_drain_ends_without_waiting() -> None:
     seen: list[float] = []
-    cut = asyncio.Event()
+    forced = asyncio.Event()
 
     async def drain(seconds: float) -> None:
         seen.append(seconds)
         if seconds:
-            cut.set()
+            forced.set()
             await asyncio.Event().wait()
 
-    await listening.drain(drain, 25, cut)
+    await listening.drain(drain, 25, forced)
 
     assert seen == [25, 0]
 
