@@ -60,7 +60,7 @@ def test_the_status_of_a_finished_book_counts_its_findings() -> None:
     counts = ChapterCounts(chapters=10, texts=10, kept=10, findings=4)
     done = replace(progress(RunStatus.COMPLETED, None), counts=counts)
 
-    assert status.message(done) == ("Completed. All 10 chapters are written. The quality notes have 4 findings.")
+    assert status.message(done) == "Completed. All 10 chapters are written. Check the 4 findings in the quality notes."
     assert (
         status.message(replace(done, counts=replace(counts, findings=0))) == "Completed. All 10 chapters are written."
     )
