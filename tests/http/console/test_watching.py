@@ -227,7 +227,7 @@ async def test_a_book_rewritten_too_often_continues_with_another_allowance(
     await account.until(book["id"], "error")
 
     await page.open(f"books/{book['id']}")
-    await page.sees("This book was written several times over.")
+    await page.sees("This book was rewritten so often")
     await page.misses("Your plan’s allowance is used up.")
     await page.press("Try again")
     await page.sees("Your remaining books this month are reserved for books in progress")
