@@ -72,7 +72,7 @@ class Lines:
         found = [each for each in notes if "before" not in each]
         if changed := len(notes) - len(found):
             passages = "1 passage" if changed == 1 else f"{changed} passages"
-            self.say(f"{passages} of the model's text changed. The originals are in the chapters' history.")
+            self.say(f"Automatic checks changed {passages} of the text. The originals are in the chapters' history.")
         if found:
             self.say("Check these before you print the book:")
         for each in found[:MAX_FINDINGS]:
