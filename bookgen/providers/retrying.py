@@ -233,7 +233,7 @@ class RetryingModel(TextModel):
         self, request: TextRequest, patience: _Patience, halt: Halt, spent: list[Spent], waits_for: Outage | None
     ) -> TextReply | None:
         began = asyncio.get_running_loop().time()
-        turn = "has other calls to answer first" if self._gate.is_open else "is busy"
+        turn = "is busy with other calls of this server" if self._gate.is_open else "is busy"
         halt.waits_for = halt.waits_for or Outage(_now(), None, turn)
         async with self._waiting(halt):
             probe = await self._admitted(patience)
@@ -395,6 +395,6 @@ class _Patience:
             async with asyncio.timeout(self._seconds):
                 yield
         except TimeoutError:
-            raise _OutOfPatience("has been busy or away for too long") from None
+            raise _OutOfPatience("has been busy or unavailable for too long") from None
         finally:
             self.spend(asyncio.get_running_loop().time() - started)
