@@ -56,8 +56,8 @@ RUN_OLDEST_WAIT = Gauge(
 )
 UNOWNED_RUNS = Gauge(
     "bookgen_runs_unowned",
-    "Runs in the state running, in the database, that no living process works on. If this lasts for more than a "
-    "minute, no process can take such a run.",
+    "Runs in the database with the state running that no living process works on. If there are any for more than a "
+    "minute, no process can continue them.",
 )
 WAITING_RUNS = Gauge(
     "bookgen_runs_waiting_for_model",
@@ -113,7 +113,7 @@ COST = Counter(
 )
 BREAKER_OPEN = Gauge(
     "bookgen_model_breaker_open",
-    "1 while no calls go to the model, except one at a time as a test, because it failed repeatedly.",
+    "1 while the model gets only single test calls, because it failed repeatedly.",
     ["provider", "model"],
 )
 MODEL_REFUSES = Gauge(
@@ -197,11 +197,12 @@ WORKING_PROCESSES = Gauge(
 
 BACKUP_AGE = Gauge(
     "bookgen_backup_age_seconds",
-    "Age in seconds of the newest backup in the database's list that passed its drill (a test restore); +Inf: none.",
+    "Age in seconds of the newest backup recorded in the database that passed its drill (a trial restore). +Inf if "
+    "there is none.",
 )
 BACKUP_MISSING = Gauge(
     "bookgen_backup_missing_pictures",
-    "Stored pictures that the newest backup that passed its drill does not have, according to the database.",
+    "Pictures that are missing from the newest backup recorded in the database that passed its drill.",
 )
 BACKUPS = Counter(
     "bookgen_backups_total",

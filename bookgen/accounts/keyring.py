@@ -44,9 +44,9 @@ class Keyring:
         theirs = await signing_keys.claim(self._db, self.fingerprint)
         if theirs != self.fingerprint:
             raise StartupError(
-                f"{self._origin} is not the secret of this database: its fingerprint is {self.fingerprint}, and the "
-                f"database's is {theirs}. Set BOOKGEN_SECRET_KEY to the same secret on every host, or copy secret.key "
-                "from the first one. If that secret is lost, run: bookgen keys reset"
+                f"{self._origin} is not the secret that this database is used with: the fingerprints "
+                f"{self.fingerprint} and {theirs} differ. Set BOOKGEN_SECRET_KEY to the same secret on every host, or "
+                "copy the file secret.key from the first host. If that secret is lost, run: bookgen keys reset"
             )
 
     async def claim(self) -> None:
@@ -61,8 +61,8 @@ class Keyring:
                 "secret_changed",
                 secret=f"{self._origin}, {self.fingerprint}",
                 before=theirs,
-                to_do="If you changed the secret, nothing: everyone has to sign in again. To end this warning, "
-                "run: bookgen keys reset",
+                to_do="If you did not change the secret, restore the old one. Otherwise everyone has to sign in again; "
+                "to end this warning, run: bookgen keys reset",
             )
 
     async def reset(self) -> None:

@@ -36,9 +36,9 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
         opening="please confirm that this is your e-mail address.",
         action="Verify my address",
         closing=(
-            "This link works once and expires in 3 days. Your password stays. Unless you are signed in when you follow "
-            "the link, it signs out all devices. If you did not create an account with this address, do not follow the "
-            "link."
+            "This link works once and expires in 3 days. Your password stays the same. If you are not signed in when "
+            "you follow the link, all devices are signed out. If you did not create an account with this address, do "
+            "not follow the link."
         ),
     ),
     LinkPurpose.RESET_PASSWORD: _Wording(
@@ -78,8 +78,8 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
     Notice.RECEIPT: _Wording(
         subject="Your receipt",
         opening="thank you. You paid for {bought} with this e-mail address.",
-        closing="Your purchase is in the account that has verified this address. If you have no account, register one "
-        "with this address.",
+        closing="To use your purchase, sign in to the account that has verified this address. If you have no account, "
+        "register with this address and verify it.",
     ),
     Notice.PASSWORD_CHANGED: _Wording(
         subject="Your password was changed",
@@ -116,9 +116,8 @@ VARIANTS: dict[tuple[LinkPurpose | Notice, str], _Wording] = {
         opening="please confirm that this is the new e-mail address of your account.",
         action="Verify my new address",
         closing=(
-            "This link works once, expires in 3 days and asks you to sign in to the account. Your password stays, and "
-            "all devices stay signed in. If you did not request this change, there is nothing to confirm: ignore this "
-            "e-mail."
+            "This link works once, expires in 3 days and asks you to sign in to the account. Your password stays the "
+            "same, and all devices stay signed in. If you did not request this change, ignore this e-mail."
         ),
     ),
     (Notice.GOOGLE_LINKED, "ended"): replace(

@@ -61,7 +61,8 @@ class Mailing:
             except Exception:
                 log.exception(
                     "mail_not_read",
-                    to_do="The e-mails are read again in 5 seconds. If this repeats, report the traceback as a bug.",
+                    to_do="The service looks for e-mails to send again in 5 seconds. If this repeats, report the "
+                    "traceback as a bug.",
                 )
             await self._wait()
 
@@ -184,7 +185,8 @@ class Mailing:
                 mail_id=mail.id,
                 purpose=mail.purpose,
                 error=str(error),
-                to_do="The e-mail is deleted. If `error` is not about its address, run: bookgen mail test ADDRESS",
+                to_do="The e-mail was not sent and is deleted. If `error` is not about the recipient's address, test "
+                "the mail server with: bookgen mail test ADDRESS",
             )
             await mails.delete(self._db, mail.id)
             return
@@ -195,6 +197,7 @@ class Mailing:
             purpose=mail.purpose,
             seconds=delay.total_seconds(),
             error=str(error)[:500],
-            to_do="The e-mail is sent again automatically. If this repeats, run: bookgen mail test ADDRESS",
+            to_do="The service tries to send the e-mail again. If this repeats, test the mail server with: "
+            "bookgen mail test ADDRESS",
         )
         await mails.postpone(self._db, mail.id, delay, str(error)[:500])

@@ -151,7 +151,8 @@ class Profiles:
         elif signed_in_at < datetime.now(UTC).timestamp() - MAX_SIGN_IN_AGE_SECONDS:
             raise InvalidInput(
                 current_password=[
-                    "This account has no password. Sign in again with Google, then delete it within five minutes."
+                    "This account has no password. Sign in again with Google, then delete the account within five "
+                    "minutes."
                 ]
             )
 

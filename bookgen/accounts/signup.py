@@ -106,7 +106,7 @@ def valid_username(text: str, email: str) -> str:
             "username", "This username mixes letters that look alike in different alphabets. Use one alphabet."
         )
     if re.search(r".@.+\..", name) and _mailbox(name) != _mailbox(email):
-        raise _unfit("username", "A username in the form of an e-mail address must be your own address.")
+        raise _unfit("username", "A username that looks like an e-mail address must be your own e-mail address.")
     return name
 
 

@@ -132,7 +132,8 @@ class Actor(ABC):
                 log.exception(
                     "error_without_caller",
                     message=type(message).__name__,
-                    to_do="The caller had stopped waiting and was not told. Report the traceback as a bug.",
+                    what="The request had ended before this error occurred, so its caller was not told.",
+                    to_do="Report the traceback as a bug.",
                 )
             _answer(answer, error=error)
         except BaseException:

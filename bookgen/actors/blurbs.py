@@ -76,6 +76,7 @@ class Blurbs:
             except Exception:
                 log.exception(
                     "blurbs_not_claimed",
+                    what="The service could not look for books that need a blurb.",
                     to_do="The service tries again in 5 seconds. If this repeats, report the traceback as a bug.",
                 )
 

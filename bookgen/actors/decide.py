@@ -38,6 +38,10 @@ FINISHED = (
     'This book is finished. Export it (POST /books/{id}/export_pdf/), or send {"again": true} with this call to write '
     "it again from the beginning."
 )
+PAUSED = (
+    "The run of this book is paused. Resume it (POST /books/{id}/resume-generation/), or stop it first "
+    "(POST /books/{id}/stop-generation/) to start another one."
+)
 QUARANTINED = "The server process stopped three times while writing this book. Resume the run to try again."
 
 # The `stage` that a failure in each phase reports.
@@ -114,8 +118,7 @@ def decide(state: BookState, message: Command | Event, fresh: Run) -> Decision:
 
 def _generate(state: BookState, message: Generate, fresh: Run) -> Decision:
     if state.run and state.run.status.active:
-        hint = " It is paused now; resume it with resume-generation/." if state.run.status is RunStatus.PAUSED else ""
-        raise GenerationInProgress(f"{GenerationInProgress.__doc__}{hint}")
+        raise GenerationInProgress(PAUSED if state.run.status is RunStatus.PAUSED else None)
     if not state.chapters and not message.automated:
         raise NoOutline
     partly = 0 < state.written < state.chapters

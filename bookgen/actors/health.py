@@ -145,7 +145,8 @@ class Backlog:
                 "text_dropped",
                 bytes=oldest.size,
                 waiting=len(self._waiting),
-                what="The database was unavailable for so long that a finished text no longer fitted in memory.",
+                what="The database was unavailable for so long that memory had no room for all finished texts. The "
+                "oldest one was discarded, and its run fails.",
                 to_do="Once the database is back, run: bookgen runs resume --all --failed",
             )
             oldest.scope.reschedule(0)

@@ -29,8 +29,10 @@ from bookgen.writing.structured import UnusableReply
 log = structlog.get_logger()
 
 MAX_WAITS = 60  # for a free worker; the pool sets the length of each wait
-PROOFREAD_BY_RULES = "Only the built-in rules proofread the book: the model refused or its replies could not be used."
-NOT_REVIEWED = "The editor's reading was skipped: the model refused or its replies could not be used."
+PROOFREAD_BY_RULES = (
+    "Only the built-in rules proofread the book, because the model refused or its replies could not be used."
+)
+NOT_REVIEWED = "The editor's reading was skipped, because the model refused or its replies could not be used."
 NOT_PROOFREAD = "The book was not proofread: your plan has no proofreading checks left this period."
 
 Result = TypeVar("Result")
@@ -201,4 +203,4 @@ class Production:
 def _outcome(findings: int) -> str:
     """The result of an editor's reading, for the status of the finished book; empty if it found nothing."""
     count = "one finding" if findings == 1 else f"{findings} findings"
-    return f"The editor's reading had {count}. Its report says what was changed." if findings else ""
+    return f"The editor's reading listed {count}. The report says what was changed." if findings else ""

@@ -118,7 +118,9 @@ class Crashes:
             "actor_crashed",
             book_id=book_id,
             exc_info=error,
-            to_do="The actor restarts up to three times a minute. Then its run fails. Report the traceback as a bug.",
+            what="An unexpected error interrupted the work on this book.",
+            to_do="The work restarts by itself, up to three times a minute; after that, the run fails. Report the "
+            "traceback as a bug.",
         )
         self._restarts.crashed(book_id, now())
         self._backing_off.add(key)
@@ -260,7 +262,7 @@ class Recovery:
             "run_quarantined",
             run_id=str(run.id),
             book_id=run.book_id,
-            what=f"The process died {MAX_CRASHES} times in a row while it wrote this run, so the run has failed.",
+            what=f"The process died {MAX_CRASHES} times in a row while it wrote this book, so the run has failed.",
             to_do=f"Find the cause in the log, then run: bookgen runs resume {run.id}",
         )
         await self._report(run, Advance())
@@ -277,6 +279,7 @@ class Recovery:
                 run_id=str(run.id),
                 book_id=run.book_id,
                 deaths=run.crash_count,
+                what="Processes died while they wrote this book, so the run waits before its last try.",
                 to_do="Find in the log why the processes died. If one more dies, the run fails.",
             )
         return now() < self._retry_at[run.id]
@@ -287,7 +290,12 @@ class Recovery:
         except Unavailable as error:
             if is_outage(error):
                 raise
-            log.warning("run_left_to_the_next_sweep", run_id=str(run.id), reason=str(error.__cause__))
+            log.warning(
+                "run_not_updated",
+                run_id=str(run.id),
+                reason=str(error.__cause__),
+                to_do="Nothing: the service tries again within seconds.",
+            )
         else:
             self._statuses.changed(_key(run))
             self._write(committed.promoted)

@@ -155,6 +155,7 @@ class Reports:
             except Exception:
                 log.exception(
                     "reports_not_claimed",
+                    what="The service could not look for proofreading reports to make.",
                     to_do="The service tries again in 5 seconds. If this repeats, report the traceback as a bug.",
                 )
 

@@ -191,7 +191,12 @@ async def _answer_findings(
     try:
         revision = await revise_book(material, review, steps, context_tokens)
     except (ModelRefused, UnusableReply) as error:
-        log.warning("findings_not_answered", book_id=material.book.id, reason=str(error))
+        log.warning(
+            "findings_not_answered",
+            book_id=material.book.id,
+            reason=str(error),
+            what="The report lists the editor's findings, but the text was not changed.",
+        )
         return None
     by_hand = {chapter.chapter_number for chapter in material.chapters if not chapter.writer}
     revision = without_edits_of(revision, by_hand)

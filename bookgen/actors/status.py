@@ -162,7 +162,7 @@ def _asked_until(until: datetime) -> str:
 
 def _worth_a_look(report: RunProgress) -> str:
     count = report.counts.findings
-    return f" The quality notes have {count} {'finding' if count == 1 else 'findings'}." if count else ""
+    return f" Check the {'finding' if count == 1 else f'{count} findings'} in the quality notes." if count else ""
 
 
 def _written(report: RunProgress) -> str:
@@ -173,18 +173,20 @@ def _rewritten(report: RunProgress) -> str:
     """A sentence about how many chapters are new, for a stopped run that rewrites the whole book."""
     new, total = report.counts.new, report.counts.chapters
     if not new:
-        return f"No chapter is new: all {total} have their former text."
-    others = "the other one has its" if total - new == 1 else "the others have their"
-    return f"{new} of {total} chapters {'is' if new == 1 else 'are'} new; {others} former text."
+        return f"No chapter was rewritten: all {total} keep their previous text."
+    others = "the other one keeps its" if total - new == 1 else "the others keep their"
+    return f"{new} of {total} chapters {'was' if new == 1 else 'were'} rewritten; {others} previous text."
 
 
 def _without_text(report: RunProgress) -> str:
     """A sentence about the chapters that have lost their text since the run was completed."""
     texts, total = report.counts.texts, report.counts.chapters
     if not texts:
-        return f"None of the {total} chapters has text. Generate to write {'it' if total == 1 else 'them'}."
+        these = "it" if total == 1 else "them"
+        return f"None of the {total} chapters has text. To write {these}, start the generation."
     others = "the other one" if total - texts == 1 else f"the other {total - texts}"
-    return f"{texts} of {total} chapters {'has' if texts == 1 else 'have'} text. Generate to write {others}."
+    have = "has" if texts == 1 else "have"
+    return f"{texts} of {total} chapters {have} text. To write {others}, start the generation."
 
 
 def seconds_remaining(report: RunProgress, model: TextModel | None = None) -> int | None:

@@ -158,8 +158,9 @@ class Supervisor:
         if made_at and not self.resources.awaits_operator:
             log.warning(
                 "runs_wait_for_operator",
-                what=f"This database was restored from a backup of {made_at:%Y-%m-%d %H:%M} UTC. No book is written.",
-                to_do="Let the runs continue with: bookgen runs resume --all",
+                what=f"This database was restored from a backup of {made_at:%Y-%m-%d %H:%M} UTC. No book is written "
+                "until you continue its runs.",
+                to_do="To continue the runs, run: bookgen runs resume --all",
             )
         elif self.resources.awaits_operator and not made_at:
             log.info("runs_continue", what="An operator has let the runs of the restored backup continue.")
@@ -215,11 +216,11 @@ class Supervisor:
         if self.resources.draining:
             return "The server is stopping."
         if not self.restored:
-            return "The server is still taking over its runs."
+            return "The server is starting and has not loaded the books in progress yet."
         if not self.resources.health.up:
             return "The database cannot be reached."
         if self.crashes.systemic:
-            return "Many books are failing at once, which points to a wider problem."
+            return "Many books are failing at once, so one book alone is not the cause. See the server's log."
         return None
 
     def counts(self) -> dict[str, int]:
@@ -315,7 +316,11 @@ class Supervisor:
                 await blurbs.release(self.resources.pool, self.resources.boot_id)
                 await self.lease.give_up()
         except (Unavailable, TimeoutError) as error:
-            log.warning("runs_not_released", reason=str(error))
+            log.warning(
+                "runs_not_released",
+                reason=str(error),
+                what="This process could not hand over its runs. They continue when its lease has ended.",
+            )
         cut += self.resources.ledger_writes.tasks  # including those of the tasks cancelled above
         for task in await _finished(cut):  # a job waits for an unreachable database
             task.cancel()

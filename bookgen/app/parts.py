@@ -60,7 +60,7 @@ def payments_of_service(config: Config, database: Database, wake_mail: Callable[
         )
     elif config.billing_enabled and not config.stripe_webhook_secret:
         log.warning(
-            "payments_are_not_heard_of",
+            "payments_not_confirmed",
             what="No webhook secret is set, so payments cannot be confirmed: customers pay and receive nothing.",
             to_do="Set STRIPE_WEBHOOK_SECRET to the secret that `bookgen payments sync --apply` prints.",
         )

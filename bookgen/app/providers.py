@@ -76,7 +76,12 @@ def build_caps(config: Config, model: TextModel, *, alone: bool = False) -> Cost
             to_do="Set BOOKGEN_DAILY_COST_CAP.",
         )
     for name in without_price(model) if not caps.none else ():
-        log.warning("cost_cap_cannot_stop", model=name, to_do="Add the model's prices to BOOKGEN_MODELS_FILE.")
+        log.warning(
+            "cost_cap_cannot_stop",
+            model=name,
+            what="The model has no price, so its calls do not count towards the cost caps.",
+            to_do="Add the model's prices to BOOKGEN_MODELS_FILE.",
+        )
     return caps
 
 

@@ -46,7 +46,11 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
         bound = closing.enter_context(listening.bind(config.host, config.port))
         address = listening.address(bound)
         if config.public_url is None and config.role != "actors" and listening.is_everywhere(bound):
-            log.warning("links_lead_nowhere", they_begin_with=address, to_do="Set BOOKGEN_PUBLIC_URL.")
+            log.warning(
+                "links_lead_nowhere",
+                what=f"Links in e-mails begin with {address}, which does not work on other machines.",
+                to_do="Set BOOKGEN_PUBLIC_URL to the address at which users reach the service.",
+            )
         config = config.model_copy(update={"public_url": config.public_url or address})
         try:
             service = await closing.enter_async_context(build(config, **overrides))

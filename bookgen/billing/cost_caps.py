@@ -23,9 +23,9 @@ log = structlog.get_logger(__name__)
 
 Price = Callable[[str, Usage], int | None]
 REACHED = {
-    "book": "The cost cap of this book",
-    "account_day": "Today's cost cap of this account",
-    "day": "Today's cost cap of this server",
+    "book": "The cost cap of this book (BOOKGEN_BOOK_COST_CAP)",
+    "account_day": "Today's cost cap of this account (BOOKGEN_ACCOUNT_DAILY_COST_CAP)",
+    "day": "Today's cost cap of this server (BOOKGEN_DAILY_COST_CAP)",
 }
 metrics.start_at_zero(metrics.COST_CAPS_REACHED, REACHED)
 # In millionths: the daily caps of an account and of the server where anyone can register and nobody pays.
@@ -61,11 +61,11 @@ class CostCaps:
         """The error message for a refused call. `cost`: the most that the call could have cost, in millionths."""
         bound = {"book": self.book, "account_day": self.account_day, "day": self.day}[refusal.cap] or 0
         said = f"{REACHED[refusal.cap]} is reached: {refusal.spent / 1e6:.2f} of {bound / 1e6:.2f} "
-        said += f"{self.currency} are spent"
+        said += f"{self.currency} spent"
         if refusal.reserved:
-            said += f", {refusal.reserved / 1e6:.2f} are reserved for calls in progress"
+            said += f", {refusal.reserved / 1e6:.2f} reserved for calls in progress"
         if refusal.spent < bound:
-            said += f", and one more call may cost {cost / 1e6:.2f}"
+            said += f", and the next call may cost up to {cost / 1e6:.2f}"
         return f"{said}."
 
 
@@ -115,8 +115,8 @@ class CostBudget:
             cap=refusal.cap,
             account_id=purpose.account_id,
             book_id=purpose.book_id,
-            to_do="Raise the cap and restart. A daily cap also ends at midnight UTC. "
-            "Then run: bookgen runs resume --all --failed",
+            to_do="Raise the cap and restart, or wait until midnight UTC if it is a daily cap. Then run: bookgen runs "
+            "resume --all --failed",
         )
         raise CostCapReached(
             caps.sentence(refusal, cost), stage=purpose.stage, retryable=True, chapter_number=purpose.chapter_number
@@ -130,7 +130,11 @@ class CostBudget:
         try:
             await reservations.release(self.db, call_id)
         except Unavailable as outage:
-            log.warning("reservation_not_released", reason=str(outage))
+            log.warning(
+                "reservation_not_released",
+                reason=str(outage),
+                what="The amount reserved for a model call counts towards the cost caps until the end of the day.",
+            )
 
     def _most(self, model: str, most: Usage) -> int:
         """The highest cost of a call in millionths; 0 if the model has no price.

@@ -32,6 +32,12 @@ class Customers:
         A customer may be unknown because it was deleted at the processor, or belongs to the processor's test mode.
         """
         made = await self._gateway.create_customer(must_exist(await accounts.find(self._db, account_id)), replaces=gone)
-        log.warning("payment_customer_replaced", account_id=account_id, gone=gone, made=made)
+        log.warning(
+            "payment_customer_replaced",
+            account_id=account_id,
+            what="The payment processor no longer has this account's customer, so a new one was created.",
+            before=gone,
+            now=made,
+        )
         await payments.replace_customer(self._db, account_id, gone, made)
         return await self.id_for(account_id)

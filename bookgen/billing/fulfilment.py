@@ -157,14 +157,14 @@ class Fulfilment:
                 if event_id and not outcome.customer:
                     await payment_events.mark_applied(connection, event_id, outcome.description)
                 return outcome
-        raise Unavailable("Too many events of this payment arrived at once. Send this event again.")
+        raise Unavailable("Too many events about the same payment arrived at once. Send this event again.")
 
     # --- one payment: credits, uses of an add-on ----------------------------------------------------
 
     async def _apply_session(self, connection: DB, session: CheckoutSession) -> Outcome:
         checkout = await payments.find_checkout(connection, session.key) if session.key else None
         if checkout is None or checkout.session_id not in (None, session.id):
-            return Outcome("not a checkout of ours")
+            return Outcome("not a checkout of bookgen")
         if not session.paid:
             return await _settle(connection, checkout, session, _unpaid(session), checkout.account_id)
         if not session.is_subscription and (session.amount, session.currency) != (checkout.amount_cents, CURRENCY):
@@ -233,7 +233,7 @@ class Fulfilment:
     ) -> Outcome:
         account_id = await payments.account_of(connection, customer)
         if account_id is None:
-            return Outcome("not a customer of ours")
+            return Outcome("not a customer of bookgen")
         await subscriptions.lock(connection, account_id)
         descriptions = []
         for (kind, slug), candidates in sorted(_by_what(subscribed).items()):
@@ -250,7 +250,7 @@ class Fulfilment:
                 descriptions.append(await self._apply_plan(connection, account_id, best))
             else:
                 descriptions.append(await self._apply_addon(connection, account_id, slug, best))
-        return Outcome("; ".join(descriptions) or "nothing of ours")
+        return Outcome("; ".join(descriptions) or "no subscription of bookgen")
 
     async def _end_subscriptions(self, connection: DB, customer: str) -> Outcome:
         account_id = await payments.account_of(connection, customer)
@@ -258,7 +258,7 @@ class Fulfilment:
             await subscriptions.lock(connection, account_id)
             await subscriptions.cancel(connection, account_id)
             await addons.cancel(connection, account_id)
-        return Outcome("the processor knows no such customer")
+        return Outcome("the payment processor has no such customer")
 
     async def _apply_plan(self, connection: DB, account_id: int, best: ProcessorSubscription) -> str:
         _, slug, interval = best.tag.split(":")
@@ -349,4 +349,4 @@ def _credits_refunded(bought: int, session: CheckoutSession) -> int:
 
 
 async def _nothing(connection: DB) -> Outcome:
-    return Outcome("the processor knows no such session")
+    return Outcome("the payment processor has no such checkout session")

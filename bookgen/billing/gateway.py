@@ -130,7 +130,7 @@ class Gateway:
             made = await self._call("subscription_schedules.create", {"from_subscription": subscription.id})
             schedule = processor.schedule(made)
         if schedule is None:
-            raise Conflict("Another change of this plan ended a moment ago. Try again.")
+            raise Conflict("Another request has just changed this plan. Try again.")
         params = processor.scheduled_change(subscription, schedule.phase_start, price, offer)
         await self._call("subscription_schedules.update", schedule.id, params)
 
@@ -338,8 +338,8 @@ def _read_one_by_one(listed: Iterable[processor.Object]) -> Iterator[ProcessorSu
                 "subscription_unreadable",
                 subscription_id=each.get("id"),
                 status=each.get("status"),
-                to_do="If bookgen sold this subscription, report the traceback as a bug. Until it is fixed, changes of "
-                "the subscription are not applied.",
+                to_do="If bookgen sold this subscription, report the traceback as a bug. Until the bug is fixed, "
+                "changes of the subscription are not applied.",
             )
             if processor.names_ours(each):
                 raise Unreadable from error

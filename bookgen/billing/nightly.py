@@ -55,8 +55,8 @@ class NightlyReconcile:
             log.warning(
                 "payment_reconciled",
                 difference=difference,
-                to_do="Nothing: it was repaired, unless `difference` says skipped. If this repeats every night, run: "
-                "bookgen payments sync",
+                to_do="Nothing if the difference was repaired. If `difference` says skipped, remove the cause that it "
+                "names. If this repeats every night, run: bookgen payments sync",
             )
             differences += 1
         await reconciliation.plan(self._db, next_night(now))

@@ -112,7 +112,8 @@ class PlanChanges:
                 "planned_change_lost",
                 subscription_id=before.id,
                 plan=slug,
-                to_do="Schedule it in the Stripe dashboard, or ask the customer to choose the plan again.",
+                what="The customer's scheduled change to this plan was canceled and could not be scheduled again.",
+                to_do="Schedule the change in the Stripe dashboard, or ask the customer to choose the plan again.",
             )
         await self._fulfilment.refresh_customer(customer)
 

@@ -14,7 +14,8 @@ SELF_HOSTED = "self-hosted"
 def require_format(plan: Plan, requested: str, upgrade_url: str) -> None:
     if requested not in plan.features.export_formats:
         raise PlanUpgradeRequired(
-            f"The {plan.name} plan exports {', '.join(plan.features.export_formats)}.",
+            f"The {plan.name} plan does not export {requested}, only {', '.join(plan.features.export_formats)}. Choose "
+            "another format, or a larger plan.",
             requested_format=requested,
             allowed_formats=list(plan.features.export_formats),
             upgrade_url=upgrade_url,
@@ -24,7 +25,9 @@ def require_format(plan: Plan, requested: str, upgrade_url: str) -> None:
 def require_chapter_images(plan: Plan, upgrade_url: str) -> None:
     if not plan.features.chapter_images:
         raise PlanUpgradeRequired(
-            f"The {plan.name} plan has no chapter illustrations.", plan=plan.slug, upgrade_url=upgrade_url
+            f"The {plan.name} plan does not include chapter illustrations. Choose a larger plan.",
+            plan=plan.slug,
+            upgrade_url=upgrade_url,
         )
 
 

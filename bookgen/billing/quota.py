@@ -24,13 +24,17 @@ EARLIER_PERIODS = 6
 # A hold also pays for chapters that the author empties and has rewritten, up to this many times the words of the
 # longest book it covers. Without a limit, one hold would pay for any number of books.
 TIMES_WRITTEN = 3
-USED_UP = "This book was written several times over. Resuming it uses another book of your plan."
+USED_UP = (
+    "This book was rewritten so often that it has used up the words of one book of your plan. If you resume it, it "
+    "counts as another book."
+)
 HELD = "Your remaining books this month are reserved for books in progress, and none of your credits covers this book."
+WAIT_OR_UPGRADE = "Wait for the next period, or choose a larger plan."
 SENTENCES = {
     Allowance.BOOKS: "Your plan has no books left this period, and none of your credits covers this book.",
-    Allowance.AI_IMAGES: "Your plan has too few images left this period.",
-    Allowance.AI_EDITS: "Your plan has too few AI edits left this period.",
-    Allowance.PROOFREADING_CHECKS: "Your plan has no proofreading checks left this period.",
+    Allowance.AI_IMAGES: f"Your plan has too few images left this period. {WAIT_OR_UPGRADE}",
+    Allowance.AI_EDITS: f"Your plan has too few AI edits left this period. {WAIT_OR_UPGRADE}",
+    Allowance.PROOFREADING_CHECKS: f"Your plan has no proofreading checks left this period. {WAIT_OR_UPGRADE}",
 }
 
 
@@ -238,12 +242,13 @@ class Quota:
         larger = larger_plan(plan, await plans.list_active(db), words)
         upgrade = {"url": self.upgrade_url, "plan": larger and larger.slug, "credits_url": self.credits_url}
         sentence = HELD if funds.books_held else SENTENCES[Allowance.BOOKS]
-        advice = f" The {larger.name} plan has more books." if larger else ""
-        raise BookQuotaExceeded(sentence + advice, **details, upgrade=upgrade)
+        advice = f", or choose the {larger.name} plan, which has more books" if larger else ""
+        raise BookQuotaExceeded(f"{sentence} Wait for the next period{advice}.", **details, upgrade=upgrade)
 
     def _too_long(self, funds: Funds, words: int) -> PlanUpgradeRequired:
         allowed = max(funds.standing.plan.features.max_word_count_per_book, funds.max_words)
-        return self._beyond(f"Your plan and credits cover books of up to {allowed:,} words.", words, allowed)
+        sentence = f"Your plan and credits cover books of up to {allowed:,} words (got {words:,})."
+        return self._beyond(f"{sentence} Lower the target word count, or choose a larger plan.", words, allowed)
 
     def _beyond(self, sentence: str, words: int, allowed: int) -> PlanUpgradeRequired:
         return PlanUpgradeRequired(sentence, requested=words, max_allowed=allowed, upgrade_url=self.upgrade_url)

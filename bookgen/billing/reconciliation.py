@@ -52,12 +52,12 @@ class Reconciliation:
                 if apply:
                     await self._gateway.price(offer)
         if await self._gateway.find_portal() is None:
-            yield "billing portal: no configuration of ours"
+            yield "billing portal: the configuration of bookgen is missing"
             if apply:
                 await self._gateway.portal()
         found = await self._gateway.find_webhook(self._webhook_url)
         if found is None:
-            yield f"webhook: nothing is sent to {self._webhook_url}"
+            yield f"webhook: no events are sent to {self._webhook_url}"
             if apply:
                 secret = await self._gateway.create_webhook(self._webhook_url)
                 yield f"webhook: created; set STRIPE_WEBHOOK_SECRET={secret}"
@@ -137,7 +137,7 @@ class Reconciliation:
 
 def _difference(offer: Offer, found: tuple[str, int] | None) -> str | None:
     if found is None:
-        return f"no price, should be {offer.amount_cents} cents"
+        return f"the price is missing, should be {offer.amount_cents} cents"
     if found[1] != offer.amount_cents:
-        return f"{found[1]} cents, should be {offer.amount_cents} cents"
+        return f"the price is {found[1]} cents, should be {offer.amount_cents} cents"
     return None

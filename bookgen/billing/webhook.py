@@ -99,7 +99,7 @@ class Webhook:
         if session_id:
             await self._fulfilment.refresh_session(session_id, once)
         else:
-            await payment_events.mark_applied(self._db, event.id, "not bought in a checkout")
+            await payment_events.mark_applied(self._db, event.id, "the payment is not from a checkout of bookgen")
 
 
 def _parsed(payload: bytes) -> Mapping[str, Any]:

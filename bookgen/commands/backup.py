@@ -138,7 +138,7 @@ async def _write(
 def _why_no_export(*, current: bool, lacking: bool) -> str:
     if lacking:
         return "the newest book lacks a picture"
-    return "no book has text" if current else "this version's migrations were not applied yet"
+    return "no book has text" if current else "the database lacks migrations of this version of bookgen"
 
 
 def _summary(path: Path, backup: WrittenBackup, report: DrillReport | None) -> str:
@@ -151,17 +151,16 @@ def _summary(path: Path, backup: WrittenBackup, report: DrillReport | None) -> s
     if backup.left_out:
         lines.append(f"Tables that are left out, because they are not bookgen's: {backup.left_out}.")
     if report is None:
-        lines.append(
-            "Not verified by a trial restore (--no-drill): no table was compared, no migration was tried and no file "
-            "of a book was made."
-        )
+        lines.append("Not verified, because --no-drill skipped the trial restore.")
         return "\n".join(lines)
-    export = f"the {FORMAT.upper()} of book {report.export} is identical"
-    if report.export is None:
-        export = f"no file was compared: {backup.why_no_export}"
-    migrated = f", {len(report.migrated)} migrations were applied" if report.migrated else ""
     lines.append(
-        f"Verified by a trial restore in {report.seconds:.1f} s: {report.tables} tables and {report.rows:,} rows are "
-        f"equal{migrated}, {export}."
+        f"Verified by a trial restore in {report.seconds:.1f} s: {report.tables} tables ({report.rows:,} rows) match "
+        "the database."
     )
+    if report.migrated:
+        lines.append(f"Migrations that the database lacks were tried on the restored copy: {len(report.migrated)}.")
+    if report.export is None:
+        lines.append(f"No file of a book was compared, because {backup.why_no_export}.")
+    else:
+        lines.append(f"The {FORMAT.upper()} of book {report.export} is the same in the restored copy.")
     return "\n".join(lines)

@@ -47,6 +47,8 @@ SETTINGS = {
     "autovacuum": "off",
 }
 
+NOT_KEPT = "The backup was not verified and is not kept. Make it again; if this repeats, report it as a bug."
+
 
 @dataclass(frozen=True, slots=True)
 class DrillReport:
@@ -69,8 +71,8 @@ async def drill(path: Path, passphrase: str, settings: Config) -> DrillReport:
         try:
             return await _prove(path, passphrase, server, folder / "files")
         except asyncpg.PostgresError as error:
-            said = " ".join(str(error).split())
-            raise Conflict(f"The backup could not be restored into a scratch cluster: {said}") from error
+            said = " ".join(str(error).split()).rstrip(".")
+            raise Conflict(f"The trial restore into a temporary database failed: {said}. {NOT_KEPT}") from error
         finally:
             await server.stop()
 
@@ -82,7 +84,7 @@ async def _prove(path: Path, passphrase: str, server: EmbeddedPostgres, stored: 
         await place.prepare()
         target = StoredTarget(connection, place, stored.with_suffix(".journal"))
         with open_backup(path, passphrase) as frames:
-            async with empty_target(connection, "Make the drill again."):
+            async with empty_target(connection, "Make the backup again."):
                 contents = await restore_contents(connection, frames, migrations(), target)
         await _compare(connection, contents)
         await target.settle()
@@ -108,7 +110,7 @@ async def _compare(connection: asyncpg.Connection, contents: Contents) -> None:
         if table.name in contents.digests and await copy_out(connection, table) != contents.digests[table.name]:
             wrong.append(table.name)
     if wrong:
-        raise Conflict(f"Restored tables differ from those that were backed up: {', '.join(wrong)}.")
+        raise Conflict(f"Restored tables that differ from the database: {', '.join(wrong)}. {NOT_KEPT}")
 
 
 async def _compare_export(connection: asyncpg.Connection, contents: Contents) -> int | None:
@@ -116,7 +118,7 @@ async def _compare_export(connection: asyncpg.Connection, contents: Contents) ->
         return None
     book_id: int = contents.export["book"]
     if await export_digest(connection, Files(), contents.export["account"], book_id) != contents.export["sha256"]:
-        raise Conflict(f"The {FORMAT.upper()} of the restored book {book_id} differs from that of the original.")
+        raise Conflict(f"The {FORMAT.upper()} of book {book_id} differs in the restored copy. {NOT_KEPT}")
     return book_id
 
 

@@ -91,7 +91,7 @@ def new_file(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Conflict(f"Another process is making {path}.") from None
+            raise Conflict(f"Another process is writing {path}. Wait for its end, or choose another name.") from None
         file.truncate()
         try:
             yield file, partial
@@ -150,7 +150,7 @@ def _safe(name: str) -> str:
     """Return `name`, the path of a file in a backup. Raises StartupError if it leads outside the folder."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
-        raise StartupError(f"The backup has a file with the unsafe name {name!r}.")
+        raise StartupError(f"The backup has a file with the unsafe name {name!r}. Use another backup.")
     return name
 
 

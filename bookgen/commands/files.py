@@ -31,7 +31,7 @@ def add_options(parser: ArgumentParser) -> None:
     move.add_argument(
         "--without-missing",
         action="store_true",
-        help="accept and list missing or damaged pictures (exit code 3, or 0 if a restored backup lacked them)",
+        help="list missing or damaged pictures instead of failing (exit code 3; 0 if the restored backup lacked them)",
     )
 
 

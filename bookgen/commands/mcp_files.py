@@ -27,7 +27,7 @@ class ExportFolder:
         try:
             target.mkdir(parents=True, exist_ok=True)
             if target.resolve() != target:  # another process has just replaced a folder by a link
-                raise ToolError(f"{target} contains a link. Name a folder without links.")
+                raise ToolError(f"{target} contains a symbolic link. Name a folder without symbolic links.")
             path = target / Path(name).name
             if overwrite and not path.is_symlink():
                 path.unlink(missing_ok=True)
@@ -36,7 +36,7 @@ class ExportFolder:
         except FileExistsError:
             raise ToolError(
                 f"{target / Path(name).name} already exists. To replace it, ask the user, then set `overwrite` to "
-                "true. Links are never replaced."
+                "true. A symbolic link is never replaced."
             ) from None
         except OSError as error:
             raise ToolError(f"Nothing can be saved in {target}: {error.strerror}.") from None
@@ -47,7 +47,7 @@ class ExportFolder:
         # If a folder on the path is a link, resolving changes the path.
         if target.resolve() != target or not target.is_relative_to(self._root):
             raise ToolError(
-                f"Files are saved in {self._root} and folders below it, without links. Name one of those, such as "
-                "'books', or none."
+                f"Files can only be saved in {self._root} and its subfolders, without symbolic links (got {folder!r}). "
+                "Set `folder` to a subfolder, such as 'books', or leave it out."
             )
         return target

@@ -35,7 +35,9 @@ async def read(options: Namespace, settings: Config, *, new: bool) -> str:
     else:
         passphrase = await asyncio.to_thread(_prompt, new)
     if new and len(passphrase) < MIN_PASSPHRASE_CHARACTERS:
-        raise InvalidInput(f"A passphrase must have at least {MIN_PASSPHRASE_CHARACTERS} characters.")
+        raise InvalidInput(
+            f"A passphrase needs {MIN_PASSPHRASE_CHARACTERS} or more characters (got {len(passphrase)})."
+        )
     return passphrase
 
 
@@ -49,8 +51,8 @@ def _of_file(path: Path) -> str:
 
 def _prompt(new: bool) -> str:
     if not sys.stdin.isatty():
-        raise InvalidInput("Set BOOKGEN_BACKUP_PASSPHRASE, or name a file with --passphrase-file.")
+        raise InvalidInput("No passphrase. Set BOOKGEN_BACKUP_PASSPHRASE, or name a file with --passphrase-file.")
     passphrase = getpass.getpass("Backup passphrase: ")
     if new and getpass.getpass("Repeat the passphrase: ") != passphrase:
-        raise InvalidInput("The two passphrases differ.")
+        raise InvalidInput("The two passphrases differ. Run the command again.")
     return passphrase

@@ -28,7 +28,7 @@ def add_options(parser: ArgumentParser) -> None:
     replay.set_defaults(lines=lambda args, reconciliation: reconciliation.replay(everything=args.all))
 
     reconcile = commands.add_parser("reconcile", help="compare payments with what was granted")
-    reconcile.add_argument("--mend", action="store_true", help="correct our records to match the payment processor")
+    reconcile.add_argument("--mend", action="store_true", help="correct bookgen's data to match the payment processor")
     reconcile.add_argument(
         "--days", type=_days, default=DAYS, metavar="N", help=f"how many days of purchases (default: {DAYS})"
     )

@@ -98,7 +98,9 @@ def _full_disk_note(settings: Config) -> str:
     A full disk stops the embedded server. The error itself says only that the connection was lost.
     """
     space = None if settings.database_url else disk_space(settings.data_dir)
-    return f" Its disk has {space.free >> 20} MB free." if space and space.free < FULL_BYTES else ""
+    if space is None or space.free >= FULL_BYTES:
+        return ""
+    return f" The disk of {settings.data_dir} has only {space.free >> 20} MB free. Free some space, then try again."
 
 
 def _what_to_do(settings: Config) -> str:
@@ -132,5 +134,5 @@ def _summary(path: Path, contents: Contents, files: int, active: int) -> str:
     missing = f"Pictures that were missing when the backup was made: {contents.missing}.\n" if contents.missing else ""
     return (
         f"Restored {path}: {counts}, as of {contents.manifest.made_at:%Y-%m-%d %H:%M:%S} UTC.\n"
-        f"{missing}Its {active} active runs wait, and no book is written, until you run: bookgen runs resume --all"
+        f"{missing}Active runs: {active}. No book is written until you run: bookgen runs resume --all"
     )

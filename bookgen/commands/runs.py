@@ -156,7 +156,7 @@ async def _steer_one(transactions: Transactions, database: Database, name: str, 
     run = listed.run
     newest = await runs.newest(database.http, run.book_id)
     if newest and newest.id != run.id:
-        raise Conflict(f"This run has ended. The book has a newer run: {newest.id}")
+        raise Conflict(f"This run has ended, and its book has a newer run. Use the id of that run: {newest.id}")
     committed = await transactions.steer(run.account_id, run.book_id, COMMANDS[name][0], uuid4())
     details = {"run": str(run.id), "book": run.book_id}
     await audit.record(

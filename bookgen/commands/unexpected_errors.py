@@ -39,7 +39,7 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}."
     if isinstance(error, TimeoutError):
-        return "The database did not answer in time."
+        return "The database did not answer in time. Check that it is running, then try again."
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}."
     return None

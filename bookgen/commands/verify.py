@@ -29,7 +29,7 @@ async def run(options: argparse.Namespace) -> int:
     lines = [f"{mark.place}: {_term(mark.term)}" for mark in marks.found]
     if credential:
         lines.append(f"content credential: {_credential(credential)}")
-    print("\n".join(lines) or "No mark of origin.")
+    print("\n".join(lines) or "This file has no mark of AI origin.")
     return MARKED if lines and (credential is None or credential.intact) else UNMARKED
 
 
@@ -49,5 +49,5 @@ def _credential(credential: Credential) -> str:
     if not credential.intact:
         return f"the file was changed after “{credential.signer}” signed it"
     terms = ", ".join(map(_term, credential.terms)) or "names no source"
-    trust = "which is trusted" if credential.trusted else "whose certificate is on no trust list"
-    return f"{terms}, signed by “{credential.signer}”, {trust}"
+    trust = "is" if credential.trusted else "is not"
+    return f"{terms}, signed by “{credential.signer}” (the certificate {trust} on a list of trusted signers)"

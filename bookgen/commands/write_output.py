@@ -101,7 +101,7 @@ class Lines:
         found = [each for each in notes if "before" not in each]
         if changed := len(notes) - len(found):
             passages = _passages(changed)
-            self.say(f"{passages} of the model's text changed. The originals are in the chapters' history.")
+            self.say(f"Automatic checks changed {passages} of the text. The originals are in the chapters' history.")
         if found:
             self.say("Check these before you print the book:")
         self._listed(found, note_lines)

@@ -45,7 +45,7 @@ class FilePlace(ABC):
             raise self._unfaithful()
 
     def _unfaithful(self) -> FilesRefused:
-        return FilesRefused(f"{self.address} returns different content than was written to it.")
+        return FilesRefused(f"A file written to {self.address} reads back with different content.")
 
     @abstractmethod
     async def get(self, name: str) -> bytes:

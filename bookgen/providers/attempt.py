@@ -32,8 +32,8 @@ class Cure(StrEnum):
 
     KEY = "Correct {provider}_API_KEY."
     CREDIT = "Add credit at the provider, or set another {provider}_API_KEY."
-    MODEL = "Set a model that the provider has."
-    ANOTHER_MODEL = "Another model may do better."
+    MODEL = "Set BOOKGEN_MODEL or BOOKGEN_IMAGE_MODEL to a model that the provider has."
+    ANOTHER_MODEL = "If this repeats, try another model."
     START = "Is the server running, and is {provider}_BASE_URL its address?"
     CONNECT = "Is this machine online? Behind a proxy, set HTTPS_PROXY."
     PATH = "Correct {provider}_BASE_URL: with most servers it ends in /v1."
@@ -76,7 +76,7 @@ class CallFailed(Exception):
     @property
     def log_to_do(self) -> str:
         """What the log tells the operator to do."""
-        otherwise = "See `detail`." if self.failure in FINAL else "Nothing: the call is repeated."
+        otherwise = "See `detail`." if self.failure in FINAL else "Nothing: the call is repeated automatically."
         return self.to_do or otherwise
 
     @property

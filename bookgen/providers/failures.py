@@ -75,11 +75,11 @@ def failure_of(error: Exception) -> CallFailed:
     detail = str(cause) or type(cause).__name__
     if isinstance(cause, SilentServer | aiohttp.ServerTimeoutError):
         return CallFailed(
-            "did not answer in time; BOOKGEN_MODEL_TIMEOUT bounds a call", FailureKind.AWAY, detail=detail, bound=True
+            "did not answer within the time limit (BOOKGEN_MODEL_TIMEOUT)", FailureKind.AWAY, detail=detail, bound=True
         )
     if isinstance(error, TimeoutError):
         return CallFailed(
-            "took longer than allowed; BOOKGEN_MODEL_TIMEOUT bounds a call",
+            "took longer than the time limit (BOOKGEN_MODEL_TIMEOUT)",
             FailureKind.GARBLED,
             detail=detail,
             bound=True,
@@ -88,9 +88,11 @@ def failure_of(error: Exception) -> CallFailed:
         return CallFailed("sent far more than was requested", FailureKind.GARBLED, detail=detail)
     if isinstance(cause, aiohttp.ClientConnectorError):
         detail = f"{cause.host}:{cause.port}: {_why(cause.os_error)}"
-        return CallFailed("could not be reached or broke off", FailureKind.AWAY, detail=detail, cure=Cure.START)
+        return CallFailed("could not be reached", FailureKind.AWAY, detail=detail, cure=Cure.START)
     if isinstance(cause, aiohttp.ClientError | httpx2.HTTPError | httpx2.StreamError | OSError):
-        return CallFailed("could not be reached or broke off", FailureKind.AWAY, detail=detail, cure=Cure.WAIT)
+        return CallFailed(
+            "could not be reached or lost the connection", FailureKind.AWAY, detail=detail, cure=Cure.WAIT
+        )
     return no_answer(detail)
 
 

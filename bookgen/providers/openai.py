@@ -101,8 +101,9 @@ class OpenAIProvider(SdkProvider):
         """Use the server's only model. Raises CallFailed if it has none or several: the operator must name one."""
         names = await self._model_names(client)
         if len(names) != 1:
-            there = f"has {', '.join(names[:MAX_NAMES])}; name one of them as" if names else "lists no models; set"
-            raise CallFailed(f"{there} BOOKGEN_MODEL=openai:NAME", FailureKind.DENIED)
+            several = f"has several models ({', '.join(names[:MAX_NAMES])}); choose one"
+            there = several if names else "lists no models; name one"
+            raise CallFailed(f"{there} with BOOKGEN_MODEL=openai:NAME", FailureKind.DENIED)
         self._chosen, self._model = True, names[0]
         for protocol in self._protocols.values():
             protocol.model = names[0]

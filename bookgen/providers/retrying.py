@@ -204,7 +204,7 @@ class RetryingModel(TextModel):
         wait_reason: Outage | None,
     ) -> TextReply | None:
         began = asyncio.get_running_loop().time()
-        turn = "has other calls to answer first" if self._gate.is_open else "is busy"
+        turn = "is busy with other calls of this server" if self._gate.is_open else "is busy"
         halt.wait_reason = halt.wait_reason or Outage(_now(), None, turn)
         async with self._waiting(halt):
             probe = await self._admitted(patience)

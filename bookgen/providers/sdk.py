@@ -126,7 +126,8 @@ class SdkProvider(Provider):
                     model=self.name,
                     window=refused.window,
                     detail=said(error)[:MAX_DETAIL_CHARACTERS],
-                    to_do="Later prompts are made to fit. If the server is yours, give the model a longer context.",
+                    to_do="Later prompts are shortened to fit. If the model server is yours, give the model a longer "
+                    "context window.",
                 )
                 raise refused from error
             if filtered(error):
@@ -286,7 +287,7 @@ class SdkProvider(Provider):
         if not partial.events:
             raise no_answer(f"its content type is {partial.headers.get('content-type', 'missing')}")
         if stop is None:
-            raise CallFailed("broke off in mid-answer", FailureKind.AWAY, cure=Cure.WAIT)
+            raise CallFailed("stopped in the middle of its answer", FailureKind.AWAY, cure=Cure.WAIT)
         if stop is StopReason.END and _reads_as_refusal(request, text):
             stop = StopReason.REFUSAL
         if stop is StopReason.REFUSAL:
@@ -294,7 +295,7 @@ class SdkProvider(Provider):
         if not text.strip() and stop in (StopReason.LENGTH, StopReason.LOOP):
             self._more_room = min(max(2 * self._more_room, MIN_EXTRA_TOKENS), MAX_EXTRA_TOKENS)
             raise CallFailed(
-                "used all its tokens up before it wrote a word", FailureKind.GARBLED, cure=Cure.ANOTHER_MODEL
+                "reached its token limit before it wrote any text", FailureKind.GARBLED, cure=Cure.ANOTHER_MODEL
             )
         if not text.strip():
             raise CallFailed("sent an empty answer", FailureKind.GARBLED, cure=Cure.ANOTHER_MODEL)
@@ -333,7 +334,7 @@ class SdkProvider(Provider):
                 model=self.name,
                 tokens_read=partial.usage.input_tokens,
                 tokens_sent=partial.prompt,
-                to_do="Give the model a longer context; with Ollama: OLLAMA_CONTEXT_LENGTH=32768 ollama serve",
+                to_do="Give the model a longer context window; with Ollama: OLLAMA_CONTEXT_LENGTH=32768 ollama serve",
             )
             raise DoesNotFit(cut.window, self._usage(request, partial))
 

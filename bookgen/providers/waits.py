@@ -67,6 +67,6 @@ class Patience:
             async with asyncio.timeout(self._seconds):
                 yield
         except TimeoutError:
-            raise OutOfPatience("has been busy or away for too long") from None
+            raise OutOfPatience("has been busy or unavailable for too long") from None
         finally:
             self.spend(asyncio.get_running_loop().time() - started)

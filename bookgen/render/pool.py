@@ -125,7 +125,7 @@ class RenderPool:
             log.error(
                 "render_timeout",
                 seconds=self._timeout,
-                to_do="If this happens to several books, look whether the machine is short of CPU.",
+                to_do="If this happens to several books, check whether the machine is overloaded.",
             )
             raise RenderTimeout(retry_after=30) from None
         except (OSError, EOFError) as error:

@@ -131,7 +131,12 @@ async def change(
     try:
         await through_outages(lambda: note_deviations(pool, account_id, changed), seconds=OUTAGE_SECONDS)
     except Unavailable as outage:
-        log.warning("bible_not_compared", book_id=book_id, reason=str(outage))
+        log.warning(
+            "bible_not_compared",
+            book_id=book_id,
+            reason=str(outage),
+            what="The story bible was saved, but the chapters were not compared with it.",
+        )
     return changed
 
 

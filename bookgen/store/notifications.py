@@ -89,6 +89,7 @@ async def listen(
             else:
                 log.exception(
                     "listening_failed",
+                    what="This process does not receive the database's notifications for a moment.",
                     to_do="The process listens again in a second. If this repeats, report the traceback as a bug.",
                 )
         await asyncio.sleep(RECONNECT_SECONDS)

@@ -132,7 +132,7 @@ async def test_a_process_in_which_many_books_crash_reports_not_ready(supervisor:
     for book in range(recovery.SYSTEMIC_BOOKS + 1):
         supervisor.crashes.crashed((1, book), RuntimeError())
 
-    assert "a wider problem" in str(supervisor.unready)
+    assert "Many books are failing" in str(supervisor.unready)
 
 
 async def test_concurrent_generate_commands_for_one_book_start_one_run(supervisor: Supervisor, shelf: Shelf) -> None:
@@ -241,7 +241,8 @@ async def test_a_run_that_reaches_a_cost_cap_ends_with_the_reason(start: Start, 
     run = await shelf.run(book)
     assert (run["done"], run["failure"]["code"]) == (1, "COST_CAP_REACHED")
     assert run["failure"]["message"] == (
-        "The cost cap of this book is reached: 2.00 of 3.00 USD are spent, and one more call may cost 2.00."
+        "The cost cap of this book (BOOKGEN_BOOK_COST_CAP) is reached: 2.00 of 3.00 USD spent, and the next call may "
+        "cost up to 2.00."
     )
 
 
@@ -271,7 +272,8 @@ async def test_the_servers_daily_cap_counts_every_account_and_is_logged(
 
     failure = (await shelf.run(book))["failure"]
     assert failure["message"] == (
-        "Today's cost cap of this server is reached: 6.00 of 7.00 USD are spent, and one more call may cost 2.00."
+        "Today's cost cap of this server (BOOKGEN_DAILY_COST_CAP) is reached: 6.00 of 7.00 USD spent, and the next "
+        "call may cost up to 2.00."
     )
     assert reached._value.get() == before + 1
     assert [(line["cap"], line["account_id"]) for line in logs if line["event"] == "cost_cap_reached"] == [
@@ -293,8 +295,8 @@ async def test_runs_stopped_during_their_calls_count_towards_the_daily_cap(
 
     await shelf.until_status(book, "error")
     assert (await shelf.run(book))["failure"]["message"] == (
-        "Today's cost cap of this account is reached: 0.00 of 5.00 USD are spent, 4.00 are reserved for calls in "
-        "progress, and one more call may cost 2.00."
+        "Today's cost cap of this account (BOOKGEN_ACCOUNT_DAILY_COST_CAP) is reached: 0.00 of 5.00 USD spent, 4.00 "
+        "reserved for calls in progress, and the next call may cost up to 2.00."
     )
     assert model.asked[book, 1] == 3
     assert await shelf.value("SELECT count(*) FROM model_call") == 0

@@ -117,7 +117,8 @@ async def test_a_production_applies_the_authors_answers_and_lists_the_other_find
         (1, "Text of", "Words of", "It is not so.", "applied", "major"),
         (2, "Text of", None, left, "pending", "minor"),
     ]
-    assert "The editor's reading had 2 findings. Its report says what was changed." in await author.status(supervisor)
+    said = await author.status(supervisor)
+    assert "The editor's reading listed 2 findings. The report says what was changed." in said
     assert (model.asked[READING], model.asked[ANSWER]) == (1, 1)
 
 

@@ -20,7 +20,7 @@ from bookgen.store.progress import ChapterCounts, RunProgress
 from .conftest import Model, Shelf
 
 NOW = datetime(2026, 1, 1, 14, 2, tzinfo=UTC)
-AWAY = Outage(NOW, NOW.replace(day=2), "could not be reached or broke off")
+AWAY = Outage(NOW, NOW.replace(day=2), "could not be reached")
 
 
 def progress(state: RunStatus, call_started_at: datetime | None) -> RunProgress:
@@ -45,7 +45,7 @@ def test_only_a_running_run_has_an_estimate_of_the_time_left() -> None:
 
 def test_a_run_that_waits_for_its_model_says_so() -> None:
     assert status.message(progress(RunStatus.RUNNING, NOW), AWAY) == (
-        "Waiting for the model since 14:02 UTC: it could not be reached or broke off. 3 of 10 chapters finished. The "
+        "Waiting for the model since 14:02 UTC: it could not be reached. 3 of 10 chapters finished. The "
         "call is tried again every 30 seconds until 02 January 14:02 UTC."
     )
 
@@ -60,7 +60,7 @@ def test_the_status_of_a_finished_book_counts_its_findings() -> None:
     counts = ChapterCounts(chapters=10, texts=10, kept=10, findings=4)
     done = replace(progress(RunStatus.COMPLETED, None), counts=counts)
 
-    assert status.message(done) == ("Completed. All 10 chapters are written. The quality notes have 4 findings.")
+    assert status.message(done) == "Completed. All 10 chapters are written. Check the 4 findings in the quality notes."
     assert (
         status.message(replace(done, counts=replace(counts, findings=0))) == "Completed. All 10 chapters are written."
     )

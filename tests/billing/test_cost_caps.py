@@ -105,8 +105,8 @@ async def test_the_reservation_of_a_call_that_never_ended_counts_until_the_end_o
         await reserved(of)
     assert full.value.retryable
     assert str(full.value) == (
-        "Today's cost cap of this account is reached: 0.00 of 1.00 USD are spent, 1.00 are reserved for calls in "
-        "progress, and one more call may cost 1.00."
+        "Today's cost cap of this account (BOOKGEN_ACCOUNT_DAILY_COST_CAP) is reached: 0.00 of 1.00 USD spent, 1.00 "
+        "reserved for calls in progress, and the next call may cost up to 1.00."
     )
 
     await pool.execute("UPDATE cost_reservation SET created_at = created_at - interval '1 day'")
@@ -164,4 +164,6 @@ async def test_a_model_without_a_price_is_stopped_once_a_cap_is_used_up(
 
     with pytest.raises(CostCapReached) as spent:
         await reserved(of)
-    assert str(spent.value) == "Today's cost cap of this account is reached: 1.00 of 1.00 USD are spent."
+    assert str(spent.value) == (
+        "Today's cost cap of this account (BOOKGEN_ACCOUNT_DAILY_COST_CAP) is reached: 1.00 of 1.00 USD spent."
+    )

@@ -162,7 +162,7 @@ async def test_a_hold_pays_for_three_times_its_words_over_any_number_of_runs(
     await wrote(pool, account, book, 9_999)
     await quota.require_words_left(pool, standing, run, 10_000)
     await wrote(pool, account, book, 1)
-    with pytest.raises(QuotaExceeded, match="Resuming it uses another book"):
+    with pytest.raises(QuotaExceeded, match="it counts as another book"):
         await quota.require_words_left(pool, standing, run, 10_000)
     await quota.require_words_left(pool, standing, run, 20_001)  # under a larger plan at its start
 

@@ -57,7 +57,7 @@ async def test_payments_are_set_up_from_the_command_line(tmp_path: Path, process
     _, made, _ = await run(tmp_path, "payments", "sync", "--apply", **settings)
     code, again, _ = await run(tmp_path, "payments", "sync", **settings)
 
-    assert "bookgen_plan_pro_yearly: no price, should be 49000 cents" in dry, complaint
+    assert "bookgen_plan_pro_yearly: the price is missing, should be 49000 cents" in dry, complaint
     assert "STRIPE_WEBHOOK_SECRET=whsec_" in made
     assert (code, again.strip()) == (0, "nothing to do")
 

@@ -34,7 +34,7 @@ ADD_PICTURE = """
     SELECT $1, (SELECT min(id) FROM book), $2, 1024, 1024
 """
 # The server says so, or can't even write its log and ends.
-FULL = ("No space left on device", "The disk is full.", "Its disk has")
+FULL = ("No space left on device", "The disk is full.", " MB free.")
 PICTURES = 24 if ALL else 8  # of a megabyte each, which nothing can compress
 
 

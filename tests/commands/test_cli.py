@@ -327,7 +327,7 @@ async def test_check_names_an_address_where_nothing_listens(tmp_path: Path, dsn:
 
     assert code == 1
     assert said.splitlines()[-1].endswith(
-        "openai:llama3.1 at http://127.0.0.1:1/v1: The model provider could not be reached or broke off: "
+        "openai:llama3.1 at http://127.0.0.1:1/v1: The model provider could not be reached: "
         "127.0.0.1:1: Connection refused. Is the server running, and is OPENAI_BASE_URL its address?"
     )
 

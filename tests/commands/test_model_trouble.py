@@ -11,7 +11,7 @@ from bookgen.commands.model_trouble import failures_reported
 AWAY = {
     "event": "model_call_failed",
     "model": "openai:local",
-    "message": "could not be reached or broke off",
+    "message": "could not be reached",
     "address": "http://127.0.0.1:1/v1",
     "detail": "Connection refused",
     "to_do": "Is it running?",
@@ -35,7 +35,7 @@ async def test_a_model_problem_is_printed_once_while_the_command_waits(tmp_path:
             lines.write(json.dumps(CUT)[20:] + "\n")
 
     assert said == [
-        "openai:local at http://127.0.0.1:1/v1: The model provider could not be reached or broke off: "
+        "openai:local at http://127.0.0.1:1/v1: The model provider could not be reached: "
         "Connection refused. Is it running?",
         "openai:local read only part of its prompt. Give the model a longer context.",
     ]

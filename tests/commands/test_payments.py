@@ -29,8 +29,8 @@ def command(payments, capsys):
 async def test_a_dry_run_of_sync_lists_what_is_missing_and_creates_nothing(stripe, command):
     lines = await command("sync")
 
-    assert "bookgen_plan_starter_monthly: no price, should be 1900 cents" in lines
-    assert "webhook: nothing is sent to https://books.test/api/v1/webhooks/stripe/" in lines
+    assert "bookgen_plan_starter_monthly: the price is missing, should be 1900 cents" in lines
+    assert "webhook: no events are sent to https://books.test/api/v1/webhooks/stripe/" in lines
     assert len(lines) == 13
     assert not stripe.objects
 

@@ -153,7 +153,7 @@ async def test_an_impossible_command_is_refused(
     await bookgen_runs(f"cancel {run}")
     await service.ask(account, book, Generate())
 
-    with pytest.raises(Conflict, match="The book has a newer run"):
+    with pytest.raises(Conflict, match="its book has a newer run"):
         await bookgen_runs(f"resume {run}")
     with pytest.raises(NotFound):
         await bookgen_runs("show 00000000-0000")

@@ -45,7 +45,7 @@ def test_verify_reads_the_mark_of_each_format(kind: str, tmp_path: Path, capsys:
         0,
         f"{PLACES[kind]}: trainedAlgorithmicMedia (a generative model made it)\n",
     )
-    assert verified(bare, tmp_path, capsys) == (1, "No mark of origin.\n")
+    assert verified(bare, tmp_path, capsys) == (1, "This file has no mark of AI origin.\n")
 
 
 def test_verify_reads_the_mark_of_a_print_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,8 +100,8 @@ def test_verify_says_who_signed_a_picture_and_whether_it_was_changed(
         0,
         [
             "XMP: trainedAlgorithmicMedia (a generative model made it)",
-            "content credential: trainedAlgorithmicMedia (a generative model made it), signed by “bookgen”, "
-            "whose certificate is on no trust list",
+            "content credential: trainedAlgorithmicMedia (a generative model made it), signed by “bookgen” "
+            "(the certificate is not on a list of trusted signers)",
         ],
     )
     code, said = verified(changed, tmp_path, capsys)

@@ -42,7 +42,7 @@ async def test_after_a_new_outline_no_chapter_counts_as_written(api: Api) -> Non
         "total_chapters": 2,
         "percentage": 0.0,
         "words_written": 0,
-        "status_message": "None of the 2 chapters has text. Generate to write them.",
+        "status_message": "None of the 2 chapters has text. To write them, start the generation.",
     }
 
 
@@ -125,13 +125,13 @@ async def test_after_a_rework_the_chapters_that_kept_their_text_count(api: Api) 
     one = await told(api, book["id"])
 
     assert (three["completed_chapters"], three["percentage"], three["status"]) == (3, 75.0, "outline")
-    assert three["status_message"] == "3 of 4 chapters have text. Generate to write the other one."
-    assert one["status_message"] == "1 of 4 chapters has text. Generate to write the other 3."
+    assert three["status_message"] == "3 of 4 chapters have text. To write the other one, start the generation."
+    assert one["status_message"] == "1 of 4 chapters has text. To write the other 3, start the generation."
     assert (await api.post(f"/books/{book['id']}/generate/")).body["mode"] == "continue"
     await api.until(book["id"], "completed")
     done = await told(api, book["id"])
     assert done["status"] == "completed"
-    said, _, _ = done["status_message"].partition(" The quality notes have ")  # the sample text may have findings
+    said, _, _ = done["status_message"].partition(" Check the ")  # the sample text may have findings
     assert said == "Completed. All 4 chapters are written."
 
 
@@ -144,7 +144,7 @@ async def test_the_list_counts_the_findings_of_a_finished_book_too(api: Api) -> 
 
     done = await told(api, book)
 
-    assert done["status_message"] == "Completed. All 2 chapters are written. The quality notes have 2 findings."
+    assert done["status_message"] == "Completed. All 2 chapters are written. Check the 2 findings in the quality notes."
 
 
 async def test_the_counts_include_chapters_added_or_removed_later(api: Api) -> None:
@@ -158,7 +158,7 @@ async def test_the_counts_include_chapters_added_or_removed_later(api: Api) -> N
     removed = await told(api, book["id"])
 
     assert (added["completed_chapters"], added["total_chapters"], added["percentage"]) == (2, 3, 66.7)
-    assert added["status_message"] == "2 of 3 chapters have text. Generate to write the other one."
+    assert added["status_message"] == "2 of 3 chapters have text. To write the other one, start the generation."
     assert (removed["completed_chapters"], removed["total_chapters"], removed["percentage"]) == (1, 1, 100.0)
 
 
@@ -228,9 +228,9 @@ def rewriter() -> Rewriter:
 @pytest.mark.parametrize(
     ("held", "message"),
     [
-        (1, "Stopped. No chapter is new: all 3 have their former text."),
-        (2, "Stopped. 1 of 3 chapters is new; the others have their former text."),
-        (3, "Stopped. 2 of 3 chapters are new; the other one has its former text."),
+        (1, "Stopped. No chapter was rewritten: all 3 keep their previous text."),
+        (2, "Stopped. 1 of 3 chapters was rewritten; the others keep their previous text."),
+        (3, "Stopped. 2 of 3 chapters were rewritten; the other one keeps its previous text."),
     ],
 )
 async def test_a_stopped_rewrite_says_which_chapters_are_new(

@@ -70,7 +70,7 @@ async def test_one_call_makes_the_book_and_the_files_of_the_plan(open_api: OpenA
 
     assert (started["mode"], started["book_id"]) == ("automated", book["id"])
     assert (over["mode"], over["task_id"], over["percentage"]) == ("automated", started["task_id"], 100.0)
-    said, _, _ = over["status_message"].partition(" The quality notes have ")  # the sample text may have findings
+    said, _, _ = over["status_message"].partition(" Check the ")  # the sample text may have findings
     assert said == "Completed. All 2 chapters are written, the cover and the files are ready."
     shown = (await api.get(f"/books/{book['id']}/")).body
     assert shown["status"] == "completed"

@@ -115,6 +115,5 @@ async def test_the_status_of_a_finished_book_counts_its_findings(api: Api, book:
     found = [note for note in await quality(api, book) if "before" not in note]
     status = (await api.get(f"/books/{book['id']}/generation-status/")).body
 
-    assert status["status_message"].endswith(
-        f"The quality notes have {len(found)} finding{'' if len(found) == 1 else 's'}."
-    )
+    counted = "finding" if len(found) == 1 else f"{len(found)} findings"
+    assert status["status_message"].endswith(f"Check the {counted} in the quality notes.")

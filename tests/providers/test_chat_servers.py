@@ -8,7 +8,7 @@ import pytest
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.access import Access
-from bookgen.providers.attempt import CallFailed
+from bookgen.providers.attempt import CallFailed, Cure
 from bookgen.providers.failures import MAX_DETAIL_CHARACTERS, sentence
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.text import StopReason
@@ -259,7 +259,7 @@ async def test_a_permanent_error_is_raised_with_its_reason(server, status, said,
 @pytest.mark.parametrize(
     ("status", "message", "detail", "to_do"),
     [
-        (404, 'Model "X" not found.', 'Model "X" not found; it has A, B', "Set a model that the provider has."),
+        (404, 'Model "X" not found.', 'Model "X" not found; it has A, B', Cure.MODEL),
         (404, "Not Found", "Not Found", "Correct OPENAI_BASE_URL: with most servers it ends in /v1."),
         (404, "No models loaded.", "No models loaded.", ""),
         (401, "Wrong key: sk-Hush!.\x1b[31m", "Wrong key: [hidden]. [31m", "Correct OPENAI_API_KEY."),

@@ -81,7 +81,7 @@ async def test_a_call_waiting_for_its_turn_shows_it_until_it_is_answered(server)
 
     assert halts[0].wait_reason is None
     assert halts[1].wait_reason
-    assert halts[1].wait_reason.reason == "has other calls to answer first"
+    assert halts[1].wait_reason.reason == "is busy with other calls of this server"
     server.release()
     await server.arrived(2)
     assert halts[1].wait_reason is None
@@ -114,7 +114,7 @@ async def test_the_wait_for_a_provider_is_limited(server) -> None:
     server.script(fault("drop", times=999))
     model = steady(chat(server), outage=0.2, longest_delay=0.05)
 
-    with pytest.raises(UpstreamAIError, match="away for too long"):
+    with pytest.raises(UpstreamAIError, match="unavailable for too long"):
         await model.complete(chapter_request())
     await model.close()
 

@@ -14,8 +14,8 @@ _MINIMAL = '-minimal"'
 _KEPT = ("Cache-Control", "Preference-Applied")
 READS = ("GET", "HEAD")
 CHANGED = (
-    "This has changed since you read it, or If-Match has the ETag of a different resource. Read it again, then send "
-    "your change."
+    "The resource has changed since you read it, or If-Match has the ETag of a different one. Read the resource again, "
+    "then send your change with its new ETag."
 )
 
 

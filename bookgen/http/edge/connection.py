@@ -220,7 +220,7 @@ class BoundedConnection(web.RequestHandler):
                 request_id=request[REQUEST_ID],
             )
             if status >= HTTPStatus.INTERNAL_SERVER_ERROR
-            else InvalidInput(non_field_errors=["The request could not be read."])
+            else InvalidInput(non_field_errors=[errors.UNREADABLE])
         )
         response = _refusal(request, error, self._app)
         response.force_close()

@@ -18,6 +18,7 @@ from bookgen.store.outages import is_transient
 
 # If a method is not allowed, the error suggests the first of these that is.
 _METHODS = ("GET", "POST", "PATCH", "DELETE")
+UNREADABLE = "The request could not be read. Check its headers and body, then send it again."
 
 
 def as_domain_error(error: Exception, request_id: str, path: str = "") -> errors.BookgenError:
@@ -39,9 +40,7 @@ def as_domain_error(error: Exception, request_id: str, path: str = "") -> errors
         case web.HTTPNotFound():
             return errors.NoSuchPath()
         case web.HTTPClientError():
-            return errors.InvalidInput(
-                non_field_errors=["The request could not be read. Check its headers and body, then send it again."]
-            )
+            return errors.InvalidInput(non_field_errors=[UNREADABLE])
         case (
             asyncpg.PostgresError() | asyncpg.InterfaceError() | asyncpg.InternalClientError()
             | ConnectionError() | TimeoutError()

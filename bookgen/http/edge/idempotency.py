@@ -70,7 +70,11 @@ async def _settle(storing: Awaitable[None]) -> None:
     try:
         await storing
     except Unavailable as error:
-        log.warning("idempotency_key_not_settled", reason=str(error))
+        log.warning(
+            "idempotency_key_not_settled",
+            reason=str(error),
+            what="A request was carried out, but the database did not record its end for the Idempotency-Key.",
+        )
 
 
 def _key(request: web.Request) -> str:

@@ -105,7 +105,7 @@ async def survey(
             "survey_failed",
             book_id=book.id,
             error=repr(error),
-            to_do="This proofreading report failed. If it happens again, check whether CPU or memory is short.",
+            to_do="This proofreading report failed. If this repeats, check whether the machine lacks CPU or memory.",
         )
         raise ProofreadingFailed from error
 

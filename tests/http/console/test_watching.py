@@ -114,7 +114,7 @@ async def test_a_book_with_a_new_outline_can_be_written_again(
     await account.post(f"/books/{book['id']}/regenerate-chapters/", {"chapter_ids": [book["chapters"][0]["id"]]})
 
     await page.open(f"books/{book['id']}/writing")
-    await page.sees("1 of 2 chapters has text. Generate to write the other one.")
+    await page.sees("1 of 2 chapters has text. To write the other one, start the generation.")
     await page.sees("1 of 2")
     await page.misses("Rewrite book")
     await page.press("Write the remaining chapter")
@@ -138,7 +138,7 @@ async def test_a_stopped_rewrite_shows_which_chapters_are_new(
 
     await page.open(f"books/{book['id']}/writing")
 
-    await page.sees("Stopped. 1 of 3 chapters is new; the others have their former text.")
+    await page.sees("Stopped. 1 of 3 chapters was rewritten; the others keep their previous text.")
     await page.until("document.querySelector('.chapters .quiet')?.innerText.endsWith(', new')")
     labels = await page.script(
         "return [...document.querySelectorAll('.chapters .quiet')].map((each) => each.innerText)"
@@ -227,7 +227,7 @@ async def test_a_book_rewritten_too_often_continues_with_another_allowance(
     await account.until(book["id"], "error")
 
     await page.open(f"books/{book['id']}")
-    await page.sees("This book was written several times over.")
+    await page.sees("This book was rewritten so often")
     await page.misses("Your plan’s allowance is used up.")
     await page.press("Try again")
     await page.sees("Your remaining books this month are reserved for books in progress")

@@ -196,6 +196,6 @@ async def test_missing_payment_webhooks_are_reported_at_the_start(
         async with composed(database, tmp_path, **settings):
             pass
 
-    found = [line["to_do"] for line in logs if line["event"] == "payments_are_not_heard_of"]
+    found = [line["to_do"] for line in logs if line["event"] == "payments_not_confirmed"]
     assert len(found) == told
     assert all("STRIPE_WEBHOOK_SECRET" in line for line in found)
