@@ -22,7 +22,7 @@ MIN_SHARE = 0.6  # of a paragraph's sentences must have a stock phrase
 LAST_SENTENCES = 3
 
 STOCK = "This paragraph is made of stock phrases: “{}”."
-MORAL = "The chapter ends by saying its meaning outright."
+MORAL = "The chapter ends by stating its message outright."
 
 _FILE = Path(__file__).with_name("stock_phrases.toml")
 _WHO = r"(?:he|she|they|i|we|\w+)"

@@ -52,7 +52,7 @@ async def tightened(draft: WorkingDraft, stretch: Stretch, request: TextRequest,
     if not is_better:
         draft.findings.append(Finding("runaway", clip(stretch.text, 40), f"{detail} The text is kept as it is."))
         return stretch
-    tighter = f"{detail} It was asked for a tighter version, which replaced the first one."
+    tighter = f"{detail} A second try was shorter and replaced the first."
     change = TextChange("runaway", tighter, stretch.text, second.text)
     return replace(second, changes=(*second.changes, change))
 

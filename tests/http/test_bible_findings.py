@@ -51,7 +51,7 @@ async def findings(author: Api, book: int) -> list[tuple[int, str, str]]:
     return [(each["chapter_number"], each["excerpt"], each["detail"]) for each in read]
 
 
-RENAMED = (1, "Mrs Brook closed the book.", "The bible has “Ada Marsh” now, no longer “Ada Brook”.")
+RENAMED = (1, "Mrs Brook closed the book.", "The bible now says “Ada Marsh” instead of “Ada Brook”.")
 
 
 async def test_a_written_chapter_that_a_changed_bible_contradicts_gets_a_finding(author: Api, book: int) -> None:

@@ -143,7 +143,7 @@ async def test_a_contradiction_is_reported_with_both_passages_until_it_is_marked
     for path, body in asked:
         (found,) = await continuity(author, await author.post(path, body))
         assert (found["chapter_number"], found["original_text"], found["severity"]) == (2, act["quote"], "major")
-        assert found["explanation"].startswith("Tobias is dead by now, and acts here.")
+        assert found["explanation"].startswith("Tobias is already dead, but acts here.")
         assert f"Chapter 1: “{death['quote']}”" in found["explanation"]
 
     await decide(author, book, act, status="intended", reason="He is a ghost.")
@@ -190,7 +190,7 @@ async def test_a_passage_that_contradicts_a_changed_bible_entry_is_reported(auth
     assert "61 years old" in [fact["value"] for fact in await facts(author, book)]
     found = await continuity(author, await author.post("/proofreading-reports/", {"book": book["id"]}))
     assert [(each["original_text"], each["explanation"]) for each in found if each["chapter_number"] == 1] == [
-        ("Ada was 58, and did not feel it.", "The author has settled: Ada: 61 years old.")
+        ("Ada was 58, and did not feel it.", "The author has corrected this fact: Ada: 61 years old.")
     ]
 
 
@@ -208,7 +208,7 @@ async def test_a_passage_noted_after_the_bible_changed_is_reported_while_the_bib
         return [(each["original_text"], each["explanation"]) for each in found if each["chapter_number"] == 1]
 
     passage = "Ada was 58, and did not feel it."
-    assert await reported() == [(passage, "The author has settled: Ada: 61, left-handed.")]
+    assert await reported() == [(passage, "The story bible now says: Ada: 61, left-handed.")]
     copy = (await author.post(f"/books/{book['id']}/duplicate/")).body
     found = await continuity(author, await author.post(f"/books/{copy['id']}/review/"))
     assert passage in [each["original_text"] for each in found]

@@ -184,7 +184,7 @@ def _dead_who_act(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
             elif each.event is FactEvent.RETURNS:
                 death = None
             elif death and _is_after(each, death) and not _returns_in(life, each):
-                why = f"{death.fact.subject} is dead by now, and acts here."
+                why = f"{death.fact.subject} is already dead, but acts here."
                 yield Contradiction("dead_acts", death.fact, each.fact, why)
 
 
@@ -209,7 +209,7 @@ def _places_left(story: Sequence[StoryFact], *, nouns_are_capitalised: bool) -> 
             elif (leaving := _departure_from(left, each, nouns_are_capitalised)) and _is_after(each, leaving):
                 if (each.value, each.fact.chapter_number) in entered:
                     continue
-                why = f"{each.fact.subject} has left {leaving.fact.value} for good, and is there here."
+                why = f"{each.fact.subject} had left {leaving.fact.value} for good, but is there again here."
                 yield Contradiction("place_left", leaving.fact, each.fact, why)
 
 
@@ -248,13 +248,13 @@ def _objects(story: Sequence[StoryFact], *, holders: Set[str]) -> Iterator[Contr
         for each in course:
             is_there = each.event in (FactEvent.AT, FactEvent.MOVED)
             if gone and is_there and _is_after(each, gone) and not _returns_in(course, each):
-                why = f"{gone.fact.subject} no longer exists by now, and is here again."
+                why = f"{gone.fact.subject} no longer exists, but appears again here."
                 yield Contradiction("gone_object", gone.fact, each.fact, why)
             elif each.event is FactEvent.AT and last and last.value != each.value and _follows(each, last):
                 both = {last.value, each.value}
                 is_apart = both <= people or frozenset(both) in apart
                 if is_apart and each.fact.chapter_number not in moved_in:
-                    why = f"{each.fact.subject} was elsewhere ({last.fact.value}), and nothing says that it was moved."
+                    why = f"{each.fact.subject} was elsewhere before ({last.fact.value}), and no passage moves it."
                     yield Contradiction("two_places", last.fact, each.fact, why)
             match each.event:
                 case FactEvent.GONE:
@@ -286,7 +286,7 @@ def _knowledge(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
             what = next((other for other in first if says_the_same(other, each.value)), each.value)
             before = first.setdefault(what, each)
             if each.event is FactEvent.LEARNS and before.event is FactEvent.KNOWS and _is_after(each, before):
-                why = f"{each.fact.subject} learns this here, and has known it before: {each.fact.value}."
+                why = f"{each.fact.subject} learns this here, but knew it before: {each.fact.value}."
                 yield Contradiction("known_before", before.fact, each.fact, why)
 
 
@@ -305,7 +305,7 @@ def _births(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
                     continue
                 date = _date(each.fact.value) if each.event is FactEvent.DIES else each.date
                 if date and not each.is_back and _before(date, born):
-                    why = f"{birth.fact.subject} is born later ({birth.fact.value})."
+                    why = f"This happens before {birth.fact.subject} is born ({birth.fact.value})."
                     yield Contradiction("before_birth", birth.fact, each.fact, why)
 
 
@@ -321,8 +321,8 @@ def _causes(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
             effect, cause = dated.get(each.subject), dated.get(each.value) or _event_with_words(each.value, dated)
             if effect and cause and _before(_date(effect.fact.value), _date(cause.fact.value)):
                 why = (
-                    f"{each.fact.subject} ({effect.fact.value}) follows from {each.fact.value} ({cause.fact.value}), "
-                    "which is later."
+                    f"{each.fact.subject} ({effect.fact.value}) is dated before its cause, {each.fact.value} "
+                    f"({cause.fact.value})."
                 )
                 first, second = sorted((effect, cause), key=story.index)
                 yield Contradiction("before_cause", first.fact, second.fact, why)

@@ -25,7 +25,7 @@ Words = tuple[str, ...]
 def outdated(facts: Sequence[Fact]) -> list[Contradiction]:
     """The passages that still have a value that the author has corrected, in the order of the book."""
     found = [
-        Contradiction("corrected", fact, each, f"The author has settled: {fact.subject}: {fact.value}.")
+        Contradiction("corrected", fact, each, f"The author has corrected this fact: {fact.subject}: {fact.value}.")
         for fact in facts
         if fact.noted and fact.status is FactStatus.SETTLED and (change := _change(fact.noted, fact.value))
         for each in facts
@@ -94,7 +94,7 @@ def outdated_by_bible(
                     why = f"The author has renamed {change['was']} to {change['is']}."
                     found.setdefault((fact.chapter_number, name, ""), Contradiction("corrected", fact, fact, why))
             elif _place_of_old_words(fact, name, (was, new), whole) is not None:
-                why = f"The author has settled: {says}."
+                why = f"The story bible now says: {says}."
                 found.setdefault((fact.chapter_number, name, fact.quote), Contradiction("corrected", fact, fact, why))
     return sorted(found.values(), key=lambda each: each.later.chapter_number)
 

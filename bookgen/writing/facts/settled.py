@@ -30,7 +30,7 @@ MIN_NAME, MIN_SPELT, MIN_EXPRESSION = 3, 5, 5  # letters
 MAX_FOLLOWING = 2  # words (in scripts without spaces: characters) that make a short expression specific
 EXCERPT_SIDE = 40  # characters before and after the passage
 
-RENAMED = "The bible has “{new}” now, no longer “{former}”."
+RENAMED = "The bible now says “{new}” instead of “{former}”."
 SETTLED = "The bible says: {settled}."
 SPELT = "The bible spells it “{name}”."
 AVOID = "The bible says to avoid “{word}”."

@@ -27,7 +27,7 @@ REPAIRED = {
     "after": "It snowed.",
     "follows": "It rained.",
 }
-NOTICED = {"kind": "moral", "excerpt": "It snowed.", "detail": "The chapter ends by saying its meaning outright."}
+NOTICED = {"kind": "moral", "excerpt": "It snowed.", "detail": "The chapter ends by stating its message outright."}
 
 
 @pytest.fixture

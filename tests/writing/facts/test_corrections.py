@@ -17,7 +17,7 @@ def test_a_passage_with_the_old_value_is_found_in_every_chapter() -> None:
     again = aged("58 years old", "at 58 she", chapter=4)
 
     assert [each.later for each in outdated([corrected, again])] == [corrected, again]
-    assert outdated([corrected])[0].why == "The author has settled: Ada: 61 years old."
+    assert outdated([corrected])[0].why == "The author has corrected this fact: Ada: 61 years old."
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def reported(before: dict, after: dict, *facts: Fact, bible: dict | None = None)
 
 
 def test_a_fact_noted_after_the_change_is_compared_with_it() -> None:
-    said = "The author has settled: Ada Brook: 61, left-handed."
+    said = "The story bible now says: Ada Brook: 61, left-handed."
 
     assert reported(FORMER, PRESENT, aged("58 years old", "Ada was 58")) == [("Ada was 58", said)]
 

@@ -139,7 +139,7 @@ def test_a_finding_says_what_the_bible_has_and_quotes_one_paragraph() -> None:
 
     (flaw,) = deviations(f"First.\n\n{long}Brook {long}\n\nLast.", renamed)
 
-    assert flaw.detail == "The bible has “Ada Marsh” now, no longer “Ada Brook”."
+    assert flaw.detail == "The bible now says “Ada Marsh” instead of “Ada Brook”."
     assert len(flaw.excerpt) < 120
     assert "Brook" in flaw.excerpt
 

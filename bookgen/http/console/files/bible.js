@@ -52,7 +52,7 @@ export default function Bible({ book, reload: reloadBook }) {
     <p><button type="button" class="link" onClick=${() => document.querySelector("section.facts h2").scrollIntoView()}>Go to the facts of the story</button></p>
     <${Deviating} book=${book} />
     <form onSubmit=${run} ...${inLanguage(book)}>
-      <${Field} as="select" label="Kind of book" value=${form.kind ?? ""} wrong=${wrong.kind} hint=${`${by("kind")}Each kind is written in its own way.`} onChange=${({ target }) => set("kind", target.value)}>
+      <${Field} as="select" label="Kind of book" value=${form.kind ?? ""} wrong=${wrong.kind} hint=${`${by("kind")}The kind decides how the book is written.`} onChange=${({ target }) => set("kind", target.value)}>
         <option value="">Not decided</option>${Object.entries(KINDS).map(([kind, name]) => html`<option value=${kind} selected=${kind === form.kind}>${name}</option>`)}<//>
       ${TEXTS.map(([name, label, hint]) => html`
         <${Field} key=${name} as="textarea" rows="3" dir="auto" label=${label} hint=${by(name) + hint} wrong=${wrong[name]} value=${form[name]} onInput=${({ target }) => set(name, target.value)} />`)}

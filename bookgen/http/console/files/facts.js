@@ -8,7 +8,7 @@ import { Field, Problem, spoken, useWork, Waiting } from "./ui.js";
 
 const KINDS = {
   person: "Person", place: "Place", object: "Object", state: "State", time: "Time", knowledge: "Knowledge",
-  thread_opened: "Open question", thread_closed: "Settled question",
+  thread_opened: "Open question", thread_closed: "Answered question",
 };
 // What happens to the subject. The value of the fact completes the phrase.
 const EVENTS = {

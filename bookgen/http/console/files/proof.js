@@ -38,7 +38,7 @@ export default function Proof({ book, reload }) {
     </div>
     <p class="quiet">A check looks for errors, sentence by sentence. ${onlyRules
       ? html`<b>This service has no language model, so a check runs only the built-in rules, and no editor can read the book.</b> <a href=${modelsGuide}>Set up a model</a>`
-      : "An editor reads the whole book for contradictions, loose ends and repetitions."}</p>
+      : "In an editor’s reading, the model reads the whole book and looks for contradictions, loose ends and repetitions."}</p>
     ${report && html`<${Report} key=${report.id} book=${book} report=${report} again=${again} reload=${reload} />`}`;
 }
 

@@ -111,7 +111,7 @@ const ADVICE = {
   quota_exceeded: ["Your plan has no books left in this billing period.", "See your plan", "#/plan"],
   QUOTA_EXCEEDED: ["“Try again” resumes the run if your plan or your credits cover it.", "See your plan", "#/plan"],
   PLAN_UPGRADE_REQUIRED: ["Your plan does not include this.", "See plans", "#/plan"],
-  COST_CAP_REACHED: ["Nothing is lost. “Try again” resumes the run the next day if a daily cap was reached. Any other cap has to be raised by the operator of this service first."],
+  COST_CAP_REACHED: ["Nothing is lost. If a daily cap was reached, choose “Try again” tomorrow. If another cap was reached, ask the operator of this service to raise it first."],
 };
 const OPERATORS = ["Your book is fine, and nothing is lost. Only the operator of this service can fix this. Afterwards, choose “Resume”."];
 
@@ -127,7 +127,7 @@ function Failed({ book, status, reload }) {
       <p><b>Why:</b> ${plain(failure?.message ?? "The reason is unknown.")}</p>
       <p><b>What next:</b> ${text ?? (failure?.retryable
         ? "Nothing is lost. “Try again” continues with the chapter that failed. Finished chapters are not written again."
-        : "The same request would fail again. Change its cause, often the chapter’s summary or the idea, and resume.")}</p>
+        : "The same request would fail again. First change what caused it, often the chapter’s summary or the idea. Then choose “Resume”.")}</p>
       <div class="row">
         <${Command} book=${book} name=${failure?.retryable ? "resume-generation" : starting(status)} reload=${reload} kind="primary">${failure?.retryable ? "Try again" : "Resume"}<//>
         ${failure?.retryable === false && !denied && html`<a href="#/books/${book.id}/outline">Edit the outline</a>`}
