@@ -51,7 +51,8 @@ paragraphs begin. Steps, warnings and tables have one form throughout the book. 
 rhetorical triplets or "not X but Y".
 - Say a thing once. Where the reader needs it again, recall it in a few words or name its chapter.
 - Instructions, where the book gives any, are in the order in which they are carried out, one action a step. A warning \
-stands before the step that it is about, says when to stop and whom to ask, and is repeated wherever the danger is.
+stands before the step that it is about. The first one of a danger also says when to stop, whom to ask and what to do \
+after an accident; later ones name only the danger and the precaution.
 - What is settled stays settled: terms, names, units, figures, recommendations. If the plan has a wrong fact, or an \
 order that is wrong or unsafe, use the right one."""
 
@@ -119,7 +120,8 @@ _PLAIN = (
 )
 _ADVICE = (
     f"{_PARAGRAPHS} and `##` headings where the subject changes, few of them in a book that is read from beginning to "
-    "end. Steps that the reader carries out are a numbered list, and what readers look up is a table; other lists only "
+    "end. Steps that the reader carries out are a numbered list; a warning or a tip between them is a paragraph that "
+    "begins with its word in bold, and the numbers go on after it. What readers look up is a table; other lists only "
     "where they help. A letter or a longer quotation has `> ` before each line. Each line of an address is on a line "
     "of its own. A footnote is `[^1]`, with its text at the end of the chapter; each chapter begins with 1."
 )

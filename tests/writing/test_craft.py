@@ -48,7 +48,9 @@ def test_a_non_fiction_book_has_the_rules_of_instructions_and_no_other_kind_has(
     guide, novel = craft(a_book(genre="Travel guide")), craft(a_book(genre="Novel"))
 
     assert "A warning stands before the step" in guide
+    assert "later ones name only the danger and the precaution" in guide
     assert "are a numbered list" in guide
+    assert "begins with its word in bold, and the numbers go on after it" in guide
     assert "who knows what" not in guide
     assert "A warning" not in novel
     assert "who knows what" in novel
