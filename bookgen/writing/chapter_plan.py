@@ -17,6 +17,7 @@ SCENE_FIELDS = ("place", "people", "want", "turn")
 MAX_SCENES, MAX_ENTRIES = 12, 12  # of a chapter
 MAX_TEXT_CHARACTERS = 600  # of one field or entry
 WORDS_OF_SCENE, WORDS_OF_REST = 45, 60  # the maximum length in a reply
+RECIPE_WORDS = (400, 600)
 SHORT_CHAPTER, LONG_CHAPTER, WORDS_A_SCENE = 500, 2_000, 700  # words
 
 _TEXTS = ("last_image", "question", "outcome")
@@ -40,7 +41,7 @@ empty what is not given.
 STEPS = """\
 - question: the reader's question that it answers.
 - steps: how it answers the question, in order, each in a few words. In instructions, what makes a step safe \
-comes before it.
+comes before it. A recipe or a project takes {recipe} with its tables: a chapter has no more of them than fit.
 - examples: what it uses to illustrate the answer.
 - outcome: what the reader knows, understands or can do afterwards."""
 VERSE = """\
@@ -82,7 +83,10 @@ def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
     """The part of a prompt that asks for chapter plans. `open_threads`: what is set up earlier and not paid off yet."""
     words = book.target_word_count // max(book.chapter_count, 1)
     length = language(book.content_language).rough_length(words)
-    told = ASKED.format(length=length, fields=_KINDS[story_kind(book)][1].format(scenes=_scenes(words)))
+    fields = _KINDS[story_kind(book)][1].format(
+        scenes=_scenes(words), recipe=language(book.content_language).between(*RECIPE_WORDS)
+    )
+    told = ASKED.format(length=length, fields=fields)
     return told + (OPEN.format(threads="\n".join(f"- {each}" for each in open_threads)) if open_threads else "")
 
 
