@@ -66,7 +66,7 @@ def editor(book: Book, window: int) -> Block:
     text = EDITOR.format(
         language=language(book.content_language).name,
         summaries=SUMMARIES[story_kind(book)],
-        book=context.book_data(book, window),
+        book=context.book_data(book, window, author=True),
     )
     return Block(text, cache=True)
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from bookgen.commands import server_and_account
+from bookgen.writing import context
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.outline import draft_outline
 from bookgen.writing.proofreading import edits
@@ -119,3 +121,28 @@ async def test_the_proofreading_prompt_has_full_names():
     await edits.proposed(a_book(bible=bible), chapter, edits.TextWindow(0, len(chapter.content)), steps)
 
     assert "Names and terms of this book: Joana de Sousa; The New House." in steps.calls[0][0].system[0].text
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"genre": "Cookbook"}, "\nAuthor: A. Writer\n"),
+        ({"genre": "Novel"}, "\nAuthor, in fiction nobody of the story unless the idea says so: A. Writer\n"),
+        ({"genre": "Novel", "author_name": "anonymous"}, ""),
+        ({"genre": "Cookbook", "author_name": " "}, ""),
+    ],
+    ids=["a guide", "a novel", "the default name", "no name"],
+)
+async def test_whoever_plans_or_writes_a_book_knows_its_author(fields, told):
+    material, steps = some_material(1, **fields), Scripted(obedient)
+
+    await draft_outline(replace(material.book, bible={}), steps)
+    await write_chapter(material, 1, steps)
+
+    for request in (steps.of_stage("outline")[0], steps.of_stage("chapter")[0]):
+        assert told in request.system[0].text
+        assert ("\nAuthor" in whole(request)) == bool(told)
+
+
+def test_the_name_of_an_account_without_a_name_is_not_told():
+    assert server_and_account.LOCAL_AUTHOR == context.UNNAMED_AUTHOR
