@@ -38,7 +38,8 @@ _IN_LINES = "Every poem that you are asked for, each with about as many lines as
 _TELLING = """\
 - Concrete before abstract: particular things, acts and words instead of summaries of them. Vary how sentences, \
 paragraphs and chapters begin and end. Do not fall back on stock phrases, rhetorical triplets or "not X but Y".
-- Say a thing once. The reader knows what earlier chapters told: build on it, do not tell it again.
+- Say a thing once. The reader knows what earlier chapters told: build on it, do not tell it again. Of what is settled \
+below, the reader knows only what they told.
 - What is settled stays settled: names, ages, dates, places, who knows what, what has happened."""
 _SINGING = """\
 - Concrete before abstract: particular things, exact names. No stock phrases, no rhetorical triplets. Poems end in \

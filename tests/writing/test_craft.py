@@ -54,6 +54,8 @@ def test_a_non_fiction_book_has_the_rules_of_instructions_and_no_other_kind_has(
     assert "who knows what" not in guide
     assert "A warning" not in novel
     assert "who knows what" in novel
+    assert "Of what is settled below, the reader knows only what they told" in novel
+    assert "the reader knows only" not in guide
     assert "{" not in guide + novel
 
 
