@@ -67,6 +67,16 @@ def test_the_prompt_names_the_language_and_uses_its_unit_of_length():
     assert language("zh").rough_length(907) == "910 characters"
 
 
+@pytest.mark.parametrize(("tag", "dash"), [("es-MX", "—"), ("pt", "—"), ("uk", "—"), ("hu", "–")])
+def test_a_story_is_told_how_dialogue_with_dashes_is_set(tag, dash):
+    told = f"is a paragraph of its own that begins with {dash}, never with a hyphen"
+
+    assert told in craft(a_book(genre="Novel", content_language=tag))
+    assert told in craft(a_book(genre="Memoir", content_language=tag))
+    assert told not in craft(a_book(genre="Travel guide", content_language=tag))
+    assert "never with a hyphen" not in craft(a_book(genre="Novel", content_language="en"))
+
+
 def test_an_unknown_language_is_named_by_its_tag():
     assert "the language with the tag tlh" in craft(a_book(content_language="tlh"))
     assert language("tlh").length(100) == "100 words"
