@@ -118,17 +118,18 @@ _SUNG = re.compile(
 
 _PARAGRAPHS = "paragraphs separated by an empty line, *emphasis* where it is needed,"
 _SCENES = "a break between scenes is a line with *** alone."
+_QUOTED = "`> ` before each line and `>` alone between its paragraphs"
 _PLAIN = (
-    f"{_PARAGRAPHS} and no headings; each line of a song or an address on a line of its own. A letter, a notice or "
-    "another text that somebody reads in the book has `> ` before each line; a list is a Markdown list, and a bill or "
-    f"a timetable a table; {_SCENES}"
+    f"{_PARAGRAPHS} and no headings; each line of a song, an address or a log on a line of its own. A letter, a notice "
+    f"or another text that somebody reads in the book has {_QUOTED}, and its greeting and signature are paragraphs "
+    f"too; a list is a Markdown list, and a bill or a timetable a table; {_SCENES}"
 )
 _ADVICE = (
     f"{_PARAGRAPHS} and `##` headings where the subject changes, few of them in a book that is read from beginning to "
     "end. Steps that the reader carries out are a numbered list; a warning or a tip between them is a paragraph that "
     "begins with its word in bold, and the numbers go on after it. What readers look up is a table; other lists only "
-    "where they help. A letter or a longer quotation has `> ` before each line. Each line of an address is on a line "
-    "of its own. A footnote is `[^1]`, with its text at the end of the chapter; each chapter begins with 1."
+    f"where they help. A letter or a longer quotation has {_QUOTED}. Each line of an address is on a line of its own. "
+    "A footnote is `[^1]`, with its text at the end of the chapter; each chapter begins with 1."
 )
 _EITHER = f"{_PARAGRAPHS} and headings (`##`) only in non-fiction; in fiction {_SCENES}"
 _STANZAS = (

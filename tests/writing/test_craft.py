@@ -2,6 +2,7 @@
 
 import pytest
 
+from bookgen.render.markdown import parse
 from bookgen.writing.craft import craft
 from bookgen.writing.language import language
 from tests.writing.scripted import a_book
@@ -65,6 +66,18 @@ def test_the_prompt_names_the_language_and_uses_its_unit_of_length():
     assert language("en").length(800) == "800 words"
     assert [language("en").rough_length(words) for words in (7, 388, 1080)] == ["7 words", "390 words", "1100 words"]
     assert language("zh").rough_length(907) == "910 characters"
+
+
+def test_a_letter_set_as_the_prompt_says_keeps_its_paragraphs_and_lines():
+    told = craft(a_book(genre="Novel"))
+    long = "Come on Friday. I have an error of four years to show you, and it does not go away by itself."
+    letter = ["Dear Janet,", long, "9 Nov. 2 in.\n10 Nov. 3 in.", "Your Don"]
+
+    sent = "\n>\n".join("\n".join(f"> {line}" for line in each.split("\n")) for each in letter)
+    ((quote,), _) = parse(sent, "", str)
+
+    assert "`> ` before each line and `>` alone between its paragraphs" in told
+    assert ["".join(span.text for span in each.spans) for each in quote.blocks] == letter
 
 
 @pytest.mark.parametrize(("tag", "dash"), [("es-MX", "—"), ("pt", "—"), ("uk", "—"), ("hu", "–")])
