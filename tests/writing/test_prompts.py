@@ -10,6 +10,7 @@ import pytest
 from bookgen.commands import server_and_account
 from bookgen.writing import context
 from bookgen.writing.chapter import write_chapter
+from bookgen.writing.craft import craft
 from bookgen.writing.outline import draft_outline
 from bookgen.writing.proofreading import edits
 from tests.writing.scripted import Scripted, a_book, a_chapter, obedient, some_material
@@ -80,6 +81,15 @@ async def test_the_note_prompt_separates_its_form_from_the_threads():
     await write_chapter(some_material(2), 1, steps)
 
     assert "left open:\nnone\n\nAnswer with one JSON object" in steps.of_stage("digest")[0].messages[-1].text
+
+
+async def test_a_chapter_is_told_once_not_to_sum_up():
+    steps = Scripted(obedient)
+
+    await write_chapter(written(3, upto=2), 3, steps)
+
+    for asked in (whole(steps.of_stage("chapter")[0]), craft(a_book(), brief=True)):
+        assert len(re.findall(r"a moral\b|sum up|summed up", asked)) == 1
 
 
 async def test_facts_are_joined_with_one_separator():
