@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib
 import random
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -108,10 +109,14 @@ def is_womans(name: str, tag: str) -> bool | None:
 
 
 def _union(providers: Iterable[Any], name: str) -> set[str]:
-    """All entries of the providers' lists called `name`, except those that are spelt like ordinary words."""
+    """All entries of the providers' lists called `name`, except those that are spelt like ordinary words.
+
+    The American list has "Mcbride" where the others have "McBride".
+    """
     found = (getattr(each, name, ()) for each in providers)
     lists = (names for names in found if isinstance(names, Collection))
-    return {entry for names in lists for entry in names if _is_spelt_as_name(entry)}
+    spelt = (entry for names in lists for entry in names if _is_spelt_as_name(entry))
+    return {re.sub("^Mc[a-z]", lambda found: f"Mc{found[0][2].upper()}", entry) for entry in spelt}
 
 
 def _is_spelt_as_name(entry: str) -> bool:

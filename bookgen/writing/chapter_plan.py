@@ -16,7 +16,10 @@ from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
 SCENE_FIELDS = ("place", "people", "want", "turn")
 MAX_SCENES, MAX_ENTRIES = 12, 12  # of a chapter
 MAX_TEXT_CHARACTERS = 600  # of one field or entry
-WORDS_OF_SCENE, WORDS_OF_REST = 45, 60  # the maximum length in a reply
+WORDS_OF_REST = 60  # the maximum length in a reply
+SCENE_WORDS, SCENE_WORDS_OF_MANY = 60, 40  # of each scene in the plan; fewer if a long chapter has many scenes
+SET_UP_WORDS, MAX_SET_UPS = 600, 6  # a set-up for so many words of a chapter, and at most so many
+RECIPE_WORDS = (400, 600)
 SHORT_CHAPTER, LONG_CHAPTER, WORDS_A_SCENE = 500, 2_000, 700  # words
 
 _TEXTS = ("last_image", "question", "outcome")
@@ -24,23 +27,23 @@ _LISTS = ("sets_up", "pays_off", "steps", "examples")
 
 SCENES = """\
 - scenes: {scenes}. Each has its place (with the time), its people, want (who wants what, and what is in the way) and \
-turn (what has changed at its end), all this in about 40 words a scene.
-- sets_up: what is planted in it that a later chapter pays off, each in a few words.
-- pays_off: what it pays off, in the words of the set-up. Everything that is set up is paid off, and nothing is paid \
-off that was not set up.
+turn (what has changed at its end), all this in about {scene_words} words a scene.
+- sets_up: what is planted in it that a later chapter pays off, each in a few words, at most {set_ups}.
+- pays_off: what it pays off, in the words of the set-up, at most {set_ups}, in the book's last chapter at most \
+{last_pay_offs}. Everything that is set up is paid off, and nothing is paid off that was not set up.
 - last_image: the thing seen or done that it ends on; no moral, no summary."""
 LIFE = """\
 - scenes: {scenes}, as far as the book's data and material give any. Where they give none, what was usual in that \
 time, the work, a place or a question takes their place. Each has its place (with the time), its people, want (what \
-somebody wanted or tried) and turn (what has changed or is understood at its end), all this in about 40 words. Leave \
-empty what is not given.
+somebody wanted or tried) and turn (what has changed or is understood at its end), all this in about {scene_words} \
+words a scene. Leave empty what is not given.
 - sets_up: what it begins that a later chapter comes back to, each in a few words.
 - pays_off: what it comes back to, in the words of the set-up.
 - last_image: the thing seen or done that it ends on; no moral, no summary."""
 STEPS = """\
 - question: the reader's question that it answers.
 - steps: how it answers the question, in order, each in a few words. In instructions, what makes a step safe \
-comes before it.
+comes before it. A recipe or a project takes {recipe} with its tables: a chapter has no more of them than fit.
 - examples: what it uses to illustrate the answer.
 - outcome: what the reader knows, understands or can do afterwards."""
 VERSE = """\
@@ -82,7 +85,15 @@ def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
     """The part of a prompt that asks for chapter plans. `open_threads`: what is set up earlier and not paid off yet."""
     words = book.target_word_count // max(book.chapter_count, 1)
     length = language(book.content_language).rough_length(words)
-    told = ASKED.format(length=length, fields=_KINDS[story_kind(book)][1].format(scenes=_scenes(words)))
+    set_ups = min(max(words // SET_UP_WORDS, 1), MAX_SET_UPS)
+    fields = _KINDS[story_kind(book)][1].format(
+        scenes=_scenes(words),
+        scene_words=_scene_words(words),
+        set_ups=set_ups,
+        last_pay_offs=2 * set_ups,
+        recipe=language(book.content_language).between(*RECIPE_WORDS),
+    )
+    told = ASKED.format(length=length, fields=fields)
     return told + (OPEN.format(threads="\n".join(f"- {each}" for each in open_threads)) if open_threads else "")
 
 
@@ -100,10 +111,16 @@ def _scene_count(words: int) -> tuple[int, int]:
     return least, least + (1 if words <= LONG_CHAPTER else 2)
 
 
+def _scene_words(words: int) -> int:
+    """About how many words a plan has for each scene of a chapter with `words` words."""
+    return SCENE_WORDS if words <= LONG_CHAPTER else SCENE_WORDS_OF_MANY
+
+
 def words_asked(book: Book) -> int:
     """About how many words a reply needs for the plan of one chapter."""
-    _, most = _scene_count(book.target_word_count // max(book.chapter_count, 1))
-    return WORDS_OF_REST + (WORDS_OF_SCENE * most if "scenes" in _KINDS[story_kind(book)][0] else 0)
+    words = book.target_word_count // max(book.chapter_count, 1)
+    _, most = _scene_count(words)
+    return WORDS_OF_REST + ((_scene_words(words) + 5) * most if "scenes" in _KINDS[story_kind(book)][0] else 0)
 
 
 def schema(book: Book) -> Mapping[str, Any]:

@@ -28,6 +28,7 @@ ALL_DIGESTS = 10_000
 MIN_CHAPTER_TOKENS = 40
 MAX_BRIEF_TOKENS = 200
 MAX_DIGEST_TOKENS = 320
+UNNAMED_AUTHOR = "Anonymous"  # the account that `bookgen write` creates
 MIN_NEIGHBOURS = 3  # chapters whose plan is included, however small the window is
 
 
@@ -36,13 +37,21 @@ def data(text: str) -> str:
     return fenced("book_data", text)
 
 
-def book_data(book: Book, window: int = WINDOW) -> str:
-    """The book's fields as its owner typed them, shortened to fit a context window of `window` tokens."""
+def book_data(book: Book, window: int = WINDOW, *, author: bool = False) -> str:
+    """The book's fields as its owner typed them, shortened to fit a context window of `window` tokens.
+
+    `author`: name the author, for a call that plans or writes. A call that reads the book is not told who wrote it,
+    unless it is a memoir.
+    """
+    kind = story_kind(book)
     most = min(DESCRIPTION, window // 12)
     lines = [
         ("Title", book.title),
         ("Subtitle", book.subtitle),
-        ("Author, who remembers", book.author_name if story_kind(book) == StoryKind.MEMOIR else ""),
+        (
+            _AUTHORS.get(kind, _AUTHOR_OF_FICTION),
+            _name_of_author(book) if author or kind == StoryKind.MEMOIR else "",
+        ),
         ("Genre", book.genre),
         ("Audience", book.target_audience),
         ("Idea", clip(book.description, most)),
@@ -51,6 +60,20 @@ def book_data(book: Book, window: int = WINDOW) -> str:
         ("Characters", "; ".join(f"{each['name']}: {each['description']}".rstrip(": ") for each in book.characters)),
     ]
     return data("\n".join(f"{name}: {value.strip()}" for name, value in lines if value.strip()))
+
+
+# How a prompt names the author, by the kind of book. An undecided book may be fiction.
+_AUTHORS: Mapping[str, str] = {
+    StoryKind.MEMOIR: "Author, who remembers",
+    StoryKind.NON_FICTION: "Author",
+    StoryKind.VERSE: "Author",
+}
+_AUTHOR_OF_FICTION = "Author, in fiction nobody of the story unless the idea says so"
+
+
+def _name_of_author(book: Book) -> str:
+    name = book.author_name.strip()
+    return "" if name.casefold() == UNNAMED_AUTHOR.casefold() else name
 
 
 BOOK = """\
@@ -86,7 +109,7 @@ def system(
     """
     static = BOOK.format(
         craft=craft(book, brief=window < SMALL),
-        book=book_data(book, window),
+        book=book_data(book, window, author=True),
         bible=data(clip(bible(book.bible), scaled(BIBLE, window))),
         outline=data(outline(chapters, window, number)),
     )

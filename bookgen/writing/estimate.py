@@ -32,7 +32,7 @@ DIGEST_REPLY = 450
 BLURB_TASK, BLURB_REPLY = 450, 200
 DESIGN_TASK, DESIGN_REPLY = 1_600, 60  # of the call that chooses the design of a cover
 # Tokens of the calls about the whole book: an editor's reading, the author's answer, comparisons.
-REVIEW_TASK = 900
+REVIEW_TASK = 800  # added to the static prompt of a chapter, which has more rules than that of a reading
 WORDS_PER_FINDING = 340
 FINDING_REPLY, EDITS_REPLY, VERDICT_REPLY = 145, 80, 40  # of one finding
 PROOF_TASK, PROOF_REPLY = 500, 150  # of a call that proofreads up to WINDOW_WORDS: the task without the text, its edits

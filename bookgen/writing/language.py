@@ -1,4 +1,4 @@
-"""Facts about languages: name, length of a word, marks that end a sentence."""
+"""Facts about languages: name, length of a word, dash of dialogue."""
 
 from __future__ import annotations
 
@@ -57,6 +57,9 @@ _BY_CHARACTER = {
     **dict.fromkeys(("th", "lo", "km", "my"), CHARACTERS_PER_WORD["thai_lao_khmer_myanmar"]),
 }
 
+# The dash that begins each speech in a language's novels.
+_SPEECH_DASHES = {**dict.fromkeys(("es", "pt", "ca", "ro", "pl", "ru", "uk", "bg"), "—"), "hu": "–"}
+
 # Tokens per word, estimated generously for current tokenizers, since this limits replies.
 _TOKENS_PER_WORD = {
     "en": 1.6,
@@ -70,11 +73,15 @@ _TOKENS_PER_OTHER_WORD = 3.5
 
 @dataclass(frozen=True, slots=True)
 class ProseLanguage:
-    """How lengths are counted in a language. `characters_per_word` is None if spaces separate its words."""
+    """How lengths are counted in a language, and its dialogue is set.
+
+    `characters_per_word` is None if spaces separate its words. `speech_dash` is empty if speech is in quotation marks.
+    """
 
     name: str
     characters_per_word: float | None
     tokens_per_word: float
+    speech_dash: str
 
     def length(self, words: int) -> str:
         """A length of `words` words as text: "900 words" or, in a language without spaces, a number of characters."""
@@ -113,4 +120,9 @@ def primary(tag: str) -> str:
 def language(tag: str) -> ProseLanguage:
     code = primary(tag)
     name = f"{NAMES[code]} ({tag})" if code in NAMES else f"the language with the tag {tag}"
-    return ProseLanguage(name, _BY_CHARACTER.get(code), _TOKENS_PER_WORD.get(code, _TOKENS_PER_OTHER_WORD))
+    return ProseLanguage(
+        name,
+        _BY_CHARACTER.get(code),
+        _TOKENS_PER_WORD.get(code, _TOKENS_PER_OTHER_WORD),
+        _SPEECH_DASHES.get(code, ""),
+    )

@@ -33,8 +33,9 @@ bible, which every chapter will be written from:
 - arc: how the whole book moves, in {arcs} sentences, each for about an equal share of the book, from beginning to end.
 {entries}"""
 SOLUTION = """\
-- outcome: what really happened: who did it, how, when and why, which clues prove it, and what every false trail \
-turns out to be, in up to 200 words. The reader learns it only at the end.
+- outcome: what really happened: who did it, how and why, the hours of the deed, the clues and skills that prove it, \
+each with the number of the chapter that first shows it, and what every false trail turns out to be, in up to 250 \
+words. The reader learns it only at the end.
 """
 ENTRIES = """\
 - people: the main ones (in non-fiction: those who are named, if any), each with what must never change: age, looks, \
@@ -42,7 +43,8 @@ relations, work, what they want; in up to 60 words each. Of real people only wha
 - places: those that the book returns to, each with what must never change.
 - terms: words and names that must always be spelt and used the same way."""
 NON_FICTION_ENTRIES = """\
-- people: those who are named, if any, each with what must never change.
+- people: those who are named, if any, each with what must never change. An "I" has no life, memories, dates or \
+measurements that the book's data does not give, here or in the chapters.
 - places: those that the book returns to, if any, each with what must never change.
 - terms: words and names that must always be spelt and used the same way. Where it matters, also the country whose \
 rules and customs the book describes, the units, and the form of steps, tables and warnings."""

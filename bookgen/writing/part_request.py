@@ -72,10 +72,10 @@ PART_OF_POEMS = (
 )
 PART_OF_CHAPTER = "You write it in several parts. Now write {this_part}, about {part_length}. {position}"
 
-_WHOLE = "It has everything that the summary asks for. End once all of that is told; do not sum up."
+_WHOLE = "It has everything that the summary asks for, and ends once that is told."
 _ENDS = (
-    "It has everything that the summary asks for and that has not been told yet, and it brings the chapter to its "
-    "end. End once all of that is told; do not sum up."
+    "It has everything that the summary asks for and that has not been told yet, and ends the chapter once that is "
+    "told."
 )
 _CONTINUES = (
     "It tells only as much of the summary as a part of this length can carry. {left} after it: leave enough to tell, "

@@ -13,7 +13,7 @@ from bookgen.writing.window import SMALL, WINDOW, clip, scaled
 
 BATCH = 20  # chapters per reply: as many as models plan well and as fit into a reply
 MAX_TOKENS = 12_000  # of any reply
-BIBLE_WORDS, SOLUTION_WORDS, CHAPTER_WORDS = 900, 200, 110  # the maximum length in a reply
+BIBLE_WORDS, SOLUTION_WORDS, CHAPTER_WORDS = 900, 250, 110  # the maximum length in a reply
 BRIEF_CHAPTER_WORDS = 60  # the maximum length in a small window
 JSON_TOKENS = 40  # around a chapter's words
 LONG_CHAPTER = 3_000  # words
@@ -66,7 +66,7 @@ def editor(book: Book, window: int) -> Block:
     text = EDITOR.format(
         language=language(book.content_language).name,
         summaries=SUMMARIES[story_kind(book)],
-        book=context.book_data(book, window),
+        book=context.book_data(book, window, author=True),
     )
     return Block(text, cache=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import zlib
@@ -32,6 +33,8 @@ EDGE_PARAGRAPHS = 2
 NEAR_PARAGRAPHS = 2
 REFRAIN_CHAPTERS = 2  # earlier chapters with the same text; with this one they are three
 DOUBLE_WORDS = 25  # a paragraph this long is not repeated on purpose
+# A paragraph that may be repeated in a practical book: a heading, a list, a table, a warning or a label in bold.
+_LABELLED = re.compile(r"\s*(?:>\s*)*(?:\*\*|__|#{1,6}\s|[-*+]\s|\d{1,3}[.)]\s|\|)")
 DOUBLE_REMOVED = "The chapter has this paragraph twice, word for word. The second one was removed."
 
 
@@ -237,7 +240,8 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
 def to_avoid(earlier: Sequence[str]) -> list[str]:
     """What the next chapter should not repeat: sentences used twice, then openings and endings of chapters.
 
-    The order depends only on the texts, so that the same book gives the same prompt.
+    A warning stays the same wherever it is needed, so paragraphs that begin in bold are left out, and headings, lists
+    and tables too. The order depends only on the texts, so that the same book gives the same prompt.
     """
     seen: dict[int, int] = {}
     texts: dict[int, str] = {}
@@ -247,11 +251,16 @@ def to_avoid(earlier: Sequence[str]) -> list[str]:
     worn = {key for key, count in seen.items() if count > 1}
     if worn:
         for content in earlier:
-            for sentence in sentences.split(content):
+            for sentence in sentences.split(_without_labelled(content)):
                 whole, _ = _hashes(sentence)
                 if whole is not None and whole in worn:
                     texts.setdefault(whole, sentence)
-    recent = [sentences.without_notes(content) for content in earlier[-5:]]
+    recent = [_without_labelled(sentences.without_notes(content)) for content in earlier[-5:]]
     edges = [sentences.first(content) for content in recent] + [sentences.last(content) for content in recent]
     most_worn = sorted(texts, key=lambda key: -seen[key])[:MAX_AVOIDED]
     return list(dict.fromkeys([texts[key] for key in most_worn] + [edge for edge in edges if edge]))
+
+
+def _without_labelled(content: str) -> str:
+    """The text without headings, lists, tables and paragraphs that begin in bold."""
+    return "\n\n".join(block for block in paragraphs(content) if not _LABELLED.match(block))

@@ -22,7 +22,8 @@ _END = re.compile(
 _NO_SPACE_NEEDED = re.compile(r"[。！？｡।॥։።။៕]")
 _ABBREVIATION = re.compile(
     r"(?:^|\n)\s*\d{1,3}\.$|(?:^|[\s(\"'“‘„«])(?:[A-Za-zÀ-ɏ\u0370-\u04ff]|\d{1,2}|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Mt|Lt|Col|Gen|Capt|Sgt|Rev|Hon|vs|etc|cf|No|Nr|Bd"
-    r"|Hr|Fr|Frl|bzw|usw|ca|Abs|Mme|Mlle|Sra|Srta|Dra|Ud|Uds|Sig|Dott|e\.g|i\.e|z\.\s?B|d\.\s?h|u\.\s?a|p\.\s?ej)\.$",
+    r"|Hr|Fr|Frl|bzw|usw|ca|Abs|Mme|Mlle|Sra|Srta|Dra|Ud|Uds|Sig|Dott|e\.g|i\.e|z\.\s?B|d\.\s?h|u\.\s?a|p\.\s?ej)\.$"
+    r"|\d\.?\s(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|O[ck]t|Nov|De[cz]|Ene|Abr|Ago|Dic)\.$",
     re.IGNORECASE,
 )
 _UNSPACED_THAI = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff]")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bookgen.render.markdown import parse
 from bookgen.writing.craft import craft
 from bookgen.writing.language import language
 from tests.writing.scripted import a_book
@@ -48,10 +49,14 @@ def test_a_non_fiction_book_has_the_rules_of_instructions_and_no_other_kind_has(
     guide, novel = craft(a_book(genre="Travel guide")), craft(a_book(genre="Novel"))
 
     assert "A warning stands before the step" in guide
+    assert "later ones name only the danger and the precaution" in guide
     assert "are a numbered list" in guide
+    assert "begins with its word in bold, and the numbers go on after it" in guide
     assert "who knows what" not in guide
     assert "A warning" not in novel
     assert "who knows what" in novel
+    assert "Of what is settled below, the reader knows only what they told" in novel
+    assert "the reader knows only" not in guide
     assert "{" not in guide + novel
 
 
@@ -61,6 +66,28 @@ def test_the_prompt_names_the_language_and_uses_its_unit_of_length():
     assert language("en").length(800) == "800 words"
     assert [language("en").rough_length(words) for words in (7, 388, 1080)] == ["7 words", "390 words", "1100 words"]
     assert language("zh").rough_length(907) == "910 characters"
+
+
+def test_a_letter_set_as_the_prompt_says_keeps_its_paragraphs_and_lines():
+    told = craft(a_book(genre="Novel"))
+    long = "Come on Friday. I have an error of four years to show you, and it does not go away by itself."
+    letter = ["Dear Janet,", long, "9 Nov. 2 in.\n10 Nov. 3 in.", "Your Don"]
+
+    sent = "\n>\n".join("\n".join(f"> {line}" for line in each.split("\n")) for each in letter)
+    ((quote,), _) = parse(sent, "", str)
+
+    assert "`> ` before each line and `>` alone between its paragraphs" in told
+    assert ["".join(span.text for span in each.spans) for each in quote.blocks] == letter
+
+
+@pytest.mark.parametrize(("tag", "dash"), [("es-MX", "—"), ("pt", "—"), ("uk", "—"), ("hu", "–")])
+def test_a_story_is_told_how_dialogue_with_dashes_is_set(tag, dash):
+    told = f"is a paragraph of its own that begins with {dash}, never with a hyphen"
+
+    assert told in craft(a_book(genre="Novel", content_language=tag))
+    assert told in craft(a_book(genre="Memoir", content_language=tag))
+    assert told not in craft(a_book(genre="Travel guide", content_language=tag))
+    assert "never with a hyphen" not in craft(a_book(genre="Novel", content_language="en"))
 
 
 def test_an_unknown_language_is_named_by_its_tag():

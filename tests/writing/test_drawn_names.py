@@ -113,6 +113,13 @@ async def test_a_language_without_names_gets_none() -> None:
     assert "women: " not in await drawn_names.for_story(a_book(bible={}, genre="Novel", content_language="th"))
 
 
+def test_names_with_mc_have_a_capital_after_it() -> None:
+    names = pool("en").surnames
+
+    assert "McBride" in names
+    assert not [name for name in names if name.startswith("Mc") and name[2:3].islower()]
+
+
 @pytest.mark.parametrize("language", REGIONS)
 def test_every_language_has_names_and_each_is_in_one_list_only(language: str) -> None:
     names = pool(language)

@@ -40,7 +40,8 @@ async def test_the_plan_of_a_mystery_says_what_really_happened(genre: str) -> No
     outline = await draft_outline(a_book(genre=genre, chapter_count=2, bible={}), steps)
 
     (request,) = steps.of_stage("outline")
-    assert "who did it, how, when and why" in request.texts[-1]
+    assert "who did it, how and why, the hours of the deed" in request.texts[-1]
+    assert "each with the number of the chapter that first shows it" in request.texts[-1]
     assert "outcome" in json.dumps(request.schema)
     assert f"Outcome: {SOLVED}" in context.bible(outline.bible)
 
@@ -95,7 +96,7 @@ async def test_the_solution_that_the_author_gives_is_not_asked_for() -> None:
         a_book(genre="Crime novel", chapter_count=2, bible={}, authored_bible={"outcome": SOLVED}), steps
     )
 
-    assert "who did it, how" not in steps.of_stage("outline")[0].texts[-1]
+    assert "who did it" not in steps.of_stage("outline")[0].texts[-1]
     assert outline.bible["outcome"] == SOLVED
 
 

@@ -7,7 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from bookgen.commands import server_and_account
+from bookgen.writing import context
 from bookgen.writing.chapter import write_chapter
+from bookgen.writing.craft import craft
 from bookgen.writing.outline import draft_outline
 from bookgen.writing.proofreading import edits
 from tests.writing.scripted import Scripted, a_book, a_chapter, obedient, some_material
@@ -80,6 +83,15 @@ async def test_the_note_prompt_separates_its_form_from_the_threads():
     assert "left open:\nnone\n\nAnswer with one JSON object" in steps.of_stage("digest")[0].messages[-1].text
 
 
+async def test_a_chapter_is_told_once_not_to_sum_up():
+    steps = Scripted(obedient)
+
+    await write_chapter(written(3, upto=2), 3, steps)
+
+    for asked in (whole(steps.of_stage("chapter")[0]), craft(a_book(), brief=True)):
+        assert len(re.findall(r"a moral\b|sum up|summed up", asked)) == 1
+
+
 async def test_facts_are_joined_with_one_separator():
     material = written(3, upto=2)
     digest = replace(material.digests[1], facts=("Nobody told him.", "The register is closed."))
@@ -119,3 +131,28 @@ async def test_the_proofreading_prompt_has_full_names():
     await edits.proposed(a_book(bible=bible), chapter, edits.TextWindow(0, len(chapter.content)), steps)
 
     assert "Names and terms of this book: Joana de Sousa; The New House." in steps.calls[0][0].system[0].text
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"genre": "Cookbook"}, "\nAuthor: A. Writer\n"),
+        ({"genre": "Novel"}, "\nAuthor, in fiction nobody of the story unless the idea says so: A. Writer\n"),
+        ({"genre": "Novel", "author_name": "anonymous"}, ""),
+        ({"genre": "Cookbook", "author_name": " "}, ""),
+    ],
+    ids=["a guide", "a novel", "the default name", "no name"],
+)
+async def test_whoever_plans_or_writes_a_book_knows_its_author(fields, told):
+    material, steps = some_material(1, **fields), Scripted(obedient)
+
+    await draft_outline(replace(material.book, bible={}), steps)
+    await write_chapter(material, 1, steps)
+
+    for request in (steps.of_stage("outline")[0], steps.of_stage("chapter")[0]):
+        assert told in request.system[0].text
+        assert ("\nAuthor" in whole(request)) == bool(told)
+
+
+def test_the_name_of_an_account_without_a_name_is_not_told():
+    assert server_and_account.LOCAL_AUTHOR == context.UNNAMED_AUTHOR

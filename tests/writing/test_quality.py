@@ -318,6 +318,17 @@ def test_overused_sentences_are_listed_by_frequency_and_then_in_order():
     assert to_avoid(chapters) == [sentence(100), sentence(1), sentence(3), sentence(2), sentence(4)]
 
 
+def test_warnings_and_labels_are_not_avoided_because_they_are_repeated_on_purpose():
+    warning = "**Warning.** The tin is at oven heat. Hold a burn under cool running water for twenty minutes."
+    note = "> **Cold note.** Give the final rise half an hour more."
+    steps = "1. Weigh the flour and the salt before you go to bed."
+    told = "\n\n".join([steps, warning, note])
+
+    chapters = [f"## Before you start\n\n{sentence(number)}\n\n{told}" for number in (1, 2)]
+
+    assert to_avoid(chapters) == [sentence(1), sentence(2)]
+
+
 def test_a_profile_is_the_same_in_every_process():
     assert sorted(profile("She lit the lamp in the cold window again.").sentences) == [111287133]
 

@@ -23,6 +23,8 @@ from bookgen.writing.sentences import complete, is_finished, split
         ("Ποιος είναι; ρώτησε. Πού πας; Εδώ.", 3),
         ("「行こう」と彼は言った。\n「うん」\n道は暗かった。", 3),
         ("Она видела А. С. Пушкина. И ушла.", 2),
+        ("The entry reads: ‘9 Feb. White tin. Brick.’ I kept it.", 3),
+        ("Miró el mar. Era azul.", 2),
         ("It cost 3.50 at www.example.org and no more. Done.", 2),
     ],
 )
