@@ -65,7 +65,7 @@ p.poem > span {{ padding-inline-start: {POEM_TURNED_EMS:g}em; text-indent: -{POE
 
 _FLUSH = """.opening > p:first-child { text-indent: 0 }
 h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p { text-indent: 0 }
-table + p, pre + p, figure + p, p.verse + p, blockquote p { text-indent: 0 }
+table + p, pre + p, figure + p, p.verse + p, blockquote p, blockquote p.flush { text-indent: 0 }
 """
 
 _INITIAL = """.opening > p:first-of-type::first-letter {

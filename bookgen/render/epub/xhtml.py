@@ -22,6 +22,7 @@ from bookgen.render.model import (
     Spans,
     stands_in_lines,
 )
+from bookgen.render.verse_lines import lines_in_quote
 
 _MAX_DEEPEST = 16 * EMS_A_SPACE  # further in, continuations would have no room on a phone
 
@@ -96,15 +97,18 @@ class ChapterWriter:
         inner = inner[:end] + back + inner[end:] if end >= 0 else f"{inner}<p>{back}</p>"
         return f'<aside id="{self._prefix}n{number}" epub:type="footnote" role="doc-footnote">{inner}</aside>'
 
-    def _block(self, block: Block) -> str:
+    def _block(self, block: Block, *, flush: bool = False) -> str:
+        """The block as XHTML. `flush`: a paragraph has no indent."""
         match block:
             case model.Paragraph(spans):
-                kind = ' class="lines"' * stands_in_lines(spans)
+                kind = ' class="lines"' if stands_in_lines(spans) else ' class="flush"' * flush
                 return f"<p{kind}{self._direction((spans,))}>{self._leaf(spans)}</p>"
             case model.Heading(level, spans):
                 return f"<h{level}{_poem_attributes(self._poem)}>{self._leaf(spans)}</h{level}>"
             case model.Quote(blocks):
-                return f"<blockquote>{''.join(self._block(each) for each in blocks)}</blockquote>"
+                lines = lines_in_quote(blocks)
+                inner = (self._block(each, flush=index in lines) for index, each in enumerate(blocks))
+                return f"<blockquote>{''.join(inner)}</blockquote>"
             case model.ItemList():
                 return self._list(block)
             case model.Verse():

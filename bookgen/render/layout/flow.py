@@ -17,6 +17,7 @@ from bookgen.render.layout.tables import table_rows
 from bookgen.render.layout.words import Words
 from bookgen.render.model import TURNED_EMS, Block, Section, Span, Spans, announces, lines_by_hand, stands_in_lines
 from bookgen.render.scene_breaks import SCENE_BREAK
+from bookgen.render.verse_lines import lines_in_quote
 
 _NARROW = 13  # ems; narrower lines are not justified
 _KEPT_LINES = 8  # verse or code of up to this many lines is kept on one page
@@ -208,7 +209,9 @@ class Flow:
         self._flush = True
         step = self._step(frame)
         quote = TextFrame(frame.left + step, frame.right + step, frame.element.child("BlockQuote"))
-        for block in blocks:
+        lines = lines_in_quote(blocks)
+        for index, block in enumerate(blocks):
+            self._flush = self._flush or index in lines
             self.block(block, quote)
         self.space()
 
