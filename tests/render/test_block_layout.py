@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from tests.render.conftest import Make, render
-from tests.render.test_sent_markdown import SENTENCE, chapter, left_edges
+import io
+
+import docx
+import pytest
+
+from tests.render.conftest import Make, Rendered, render
+from tests.render.test_docx import of_style
+from tests.render.test_sent_markdown import SENTENCE, chapter, left_edges, lines
 
 LONG = SENTENCE * 2
 
@@ -26,3 +32,38 @@ def test_short_paragraphs_of_a_letter_and_the_one_after_them_have_no_indent(make
         True,
         True,
     ]
+
+
+def pages_of(book: Rendered) -> list[list[str]]:
+    """The lines of each page of the chapters, without list numbers."""
+    pages: dict[int, list[str]] = {}
+    for page, line in lines(book.layout):
+        if not line.rstrip(".").isdigit():
+            pages.setdefault(id(page), []).append(line)
+    return list(pages.values())
+
+
+@pytest.mark.parametrize("above", range(8))
+def test_no_item_of_a_list_is_alone_on_its_page(above: int, make: Make) -> None:
+    steps = "\n".join(f"1. Step number {number} of the work." for number in range(1, 28))
+    book = render(make("\n\n".join([*["A line."] * above, "So:", steps, "It is done."])))
+    counts = [sum(line.startswith("Step") for line in page) for page in pages_of(book)]
+
+    assert 1 not in counts
+
+
+@pytest.mark.parametrize("above", range(14, 24))
+def test_a_short_list_is_kept_on_one_page_as_long_as_it_leaves_no_large_gap(above: int, make: Make) -> None:
+    steps = "\n".join(f"1. Step number {number} of the work." for number in range(1, 7))
+    book = render(make("\n\n".join([*["A line."] * above, steps, *["A line."] * 30])))
+    counts = [sum(line.startswith("Step") for line in page) for page in pages_of(book)]
+
+    assert sorted(counts)[-1] == 6
+
+
+def test_word_keeps_the_ends_of_a_long_list_and_the_whole_of_a_short_one(make: Make) -> None:
+    long, short = ("\n".join(f"1. {name} {number}" for number in range(size)) for name, size in (("Do", 12), ("Go", 3)))
+    document = docx.Document(io.BytesIO(render(make(f"{long}\n\nThen:\n\n{short}")).docx))
+    kept = [bool(item.paragraph_format.keep_with_next) for item in of_style(document, "Book List")]
+
+    assert kept == [True, *[False] * 9, True, False, True, True, False]

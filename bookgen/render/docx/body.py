@@ -24,7 +24,7 @@ _MAX_CELL = 40  # letters counted for a column's width; longer texts wrap
 _SAMPLE = 200  # rows read to choose the column widths
 
 
-_KEPT_LINES = 8  # a stanza of up to this many lines is kept on one page
+_KEPT_LINES = 8  # a stanza or a list of up to this many lines is kept on one page
 _TITLE_LINES = 3  # lines that the title of a poem takes, with the space around it
 _LETTERS_AN_EM = 2.1
 
@@ -196,7 +196,10 @@ class BodyWriter:
     def _list(self, block: model.ItemList, level: int) -> str:
         step = self._geometry.indent * 1.2
         out: list[str] = []
+        count = len(block.items)
+        is_short = count <= _KEPT_LINES and all(map(self._is_line, block.items))
         for number, item in enumerate(block.items):
+            kept = number < count - 1 and (is_short or number in (0, count - 2))
             sign = block.sign(number, outer=level == 0)
             for index, inner in enumerate(item):
                 if isinstance(inner, model.ItemList):
@@ -205,10 +208,16 @@ class BodyWriter:
                     label = f"{text(sign)}<w:r><w:tab/></w:r>" if index == 0 else ""
                     first = self._geometry.indent * isinstance(item[index - 1], model.Paragraph)
                     indent = self._indent(level, step, first=first if index else -step)
-                    out.append(paragraph("BookList", label + self.spans(inner.spans), indent))
+                    together = "<w:keepNext/>" * kept
+                    out.append(paragraph("BookList", label + self.spans(inner.spans), together + indent))
                 else:
                     out.append(self._block(inner, 0))
         return "".join(out)
+
+    def _is_line(self, item: Sequence[Block]) -> bool:
+        """Whether an item of a list is one line: an estimate, since Word sets the lines."""
+        letters = self._geometry.measure / self._geometry.size * _LETTERS_AN_EM
+        return len(item) == 1 and isinstance(item[0], model.Paragraph) and _length(item[0].spans) <= letters
 
     def _indent(self, level: int, step: float, *, first: float) -> str:
         """The indents of a list item as XML. `first`: that of its first line; negative for a hanging indent."""

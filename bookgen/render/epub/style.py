@@ -32,6 +32,7 @@ p.verse > span {{ display: block; padding-inline-start: {turned:g}em; text-inden
 p.verse > br {{ display: none }}
 p.poem {{ break-inside: avoid; page-break-inside: avoid }}
 p.poem, blockquote p.verse {{ margin: 1em 0 }}
+li:first-child:not(:last-child), li:nth-last-child(2) {{ break-after: avoid; page-break-after: avoid }}
 ul.boxes {{ list-style: none; padding-left: 1em }}
 pre {{ white-space: pre-wrap; font-size: 0.85em; margin: 1em 0 }}
 table {{ margin: 1em auto; border-collapse: collapse; font-size: 0.9em }}

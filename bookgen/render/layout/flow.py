@@ -20,7 +20,7 @@ from bookgen.render.scene_breaks import SCENE_BREAK
 from bookgen.render.verse_lines import lines_in_quote
 
 _NARROW = 13  # ems; narrower lines are not justified
-_KEPT_LINES = 8  # verse or code of up to this many lines is kept on one page
+_KEPT_LINES = 8  # verse, code or a list of up to this many lines is kept on one page
 _KEPT_STANZA = 20  # the same for a stanza of a book of verse
 _ABOVE_POEM = 2  # lines above a heading in a book of verse, where stanzas are a line apart
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
@@ -234,12 +234,27 @@ class Flow:
         loose = any(len(item) > 1 for item in block.items) and any(
             not isinstance(item[-1], model.ItemList) for item in block.items if len(item) > 1
         )
+        starts = []
         for number, (label, item) in enumerate(zip(labels, block.items, strict=True)):
             if number and loose:
                 self.space()
+            starts.append(len(self.rows))
             self._item(label, item, TextFrame(frame.left + step, frame.right, inner.child("LI")))
+        self._keep_items(starts)
         if outer:
             self.space()
+
+    def _keep_items(self, starts: Sequence[int]) -> None:
+        """Keep the first two and the last two items of a list together, and a short list whole.
+
+        `starts`: the rows at which the items begin.
+        """
+        for start in {*starts[1:2], *starts[1:][-1:]}:
+            above = start - 2 if self.rows[start - 1].blank else start - 1
+            self.rows[above].keep = True
+        if len(self.rows) - starts[0] <= _KEPT_LINES:
+            for row in self.rows[starts[0] : -1]:
+                row.together = True
 
     @property
     def _gap(self) -> float:
