@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import random
+import re
 
 import docx
 import pytest
@@ -67,3 +69,16 @@ def test_word_keeps_the_ends_of_a_long_list_and_the_whole_of_a_short_one(make: M
     kept = [bool(item.paragraph_format.keep_with_next) for item in of_style(document, "Book List")]
 
     assert kept == [True, *[False] * 9, True, False, True, True, False]
+
+
+def test_items_that_are_set_longer_to_fill_a_page_keep_their_numbers(make: Make) -> None:
+    drawn = random.Random(1)
+    words = re.findall(
+        r"\w+",
+        "the harbour was quiet in evening and she could remember it otherwise or so it was said "
+        "then by all people who lived near old mill above river",
+    )
+    items = ["1. " + " ".join(drawn.choices(words, k=drawn.randint(30, 75))) for _ in range(180)]
+    book = render(make("\n".join(items)))
+
+    assert sum(line.rstrip(".").isdigit() for _, line in lines(book.layout)) == 180

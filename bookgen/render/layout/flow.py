@@ -280,6 +280,8 @@ class Flow:
             at += 1
         if at == len(self.rows):
             self.rows.append(Row())
+        for row in self.rows[at:]:
+            row.paragraph = -1  # a paragraph that is set again would lose its label
         before = label.width + self._gap
         x = self.geometry.measure - frame.left + self._gap if self._rtl else frame.left - before
         self.rows[at].marks.insert(0, TextMark(label, x, self.geometry.size, element))
