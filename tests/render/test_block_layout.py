@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+import math
 import random
 import re
+from itertools import pairwise
 
 import docx
 import pytest
 
+from bookgen.render.layout.geometry import geometry
 from tests.render.conftest import Make, Rendered, render
+from tests.render.measuring import body
 from tests.render.test_docx import of_style
 from tests.render.test_sent_markdown import SENTENCE, chapter, left_edges, lines
 
@@ -82,3 +86,18 @@ def test_items_that_are_set_longer_to_fill_a_page_keep_their_numbers(make: Make)
     book = render(make("\n".join(items)))
 
     assert sum(line.rstrip(".").isdigit() for _, line in lines(book.layout)) == 180
+
+
+def test_the_rows_of_a_table_are_even_and_the_text_below_is_on_the_grid(make: Make) -> None:
+    rows = "\n".join(f"| {'Words of a cell that turns. ' * length} | b |" for length in (4, 1, 8, 4, 1, 6))
+    book = render(make(f"{LONG}\n\n| A | B |\n|---|---|\n{rows}\n\n{LONG}"))
+    page = next(page for page in book.layout.pages if page.kind == "chapter")
+    texts = [(y, mark.element.role if mark.element else "", mark) for y, mark in body(page)]
+    cells = [y for y, role, mark in texts if role == "TD" and mark.line.text != "b"]
+    starts = [y for y, role, mark in texts if role == "TD" and mark.line.text == "b"]
+    steps = {round(above - y, 2): y in starts for above, y in pairwise(cells)}
+    prose = {round(math.fmod(y, geometry(book.settings, "6x9").lead), 2) for y, role, _ in texts if role == "P"}
+
+    assert sorted(steps.values()) == [False, True]
+    assert max(steps) in [step for step, starts_row in steps.items() if starts_row]
+    assert len(prose) == 1
