@@ -101,3 +101,14 @@ def test_the_rows_of_a_table_are_even_and_the_text_below_is_on_the_grid(make: Ma
     assert sorted(steps.values()) == [False, True]
     assert max(steps) in [step for step, starts_row in steps.items() if starts_row]
     assert len(prose) == 1
+
+
+def test_a_heading_is_closer_to_the_text_that_it_heads(make: Make) -> None:
+    book = render(make("Before.\n\n## Heading\n\nAfter.\n\nMore."))
+    page = next(page for page in book.layout.pages if page.kind == "chapter")
+    height = {mark.line.text: y for y, mark in body(page)}
+    style = docx.Document(io.BytesIO(book.docx)).styles["Heading 2"].paragraph_format
+
+    assert height["Before."] - height["Heading"] > height["Heading"] - height["After."] + 5
+    assert (height["Before."] - height["More."]) / geometry(book.settings, "6x9").lead == pytest.approx(5)
+    assert style.space_before > style.space_after

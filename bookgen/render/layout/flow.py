@@ -23,6 +23,7 @@ _NARROW = 13  # ems; narrower lines are not justified
 _KEPT_LINES = 8  # verse, code or a list of up to this many lines is kept on one page
 _KEPT_STANZA = 20  # the same for a stanza of a book of verse
 _ABOVE_POEM = 2  # lines above a heading in a book of verse, where stanzas are a line apart
+_ABOVE_SECTION, _BELOW_SECTION = 1.5, 0.5  # lines: a heading belongs to the text below it
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
 
@@ -187,8 +188,8 @@ class Flow:
     def _heading(self, level: int, spans: Spans, frame: TextFrame) -> None:
         self._block += 1
         self.space(keep=True)
-        if self._in_verse and self.rows:
-            self.rows[-1].units = _ABOVE_POEM
+        if self.rows and (self._in_verse or level == 2):
+            self.rows[-1].units = _ABOVE_POEM if self._in_verse else _ABOVE_SECTION
         self.headings.append(len(self.rows))
         size = self.geometry.size * _HEADING_SCALE[level]
         self._level = min(level, self._level + 1)  # tagged headings must not skip a level
@@ -201,8 +202,10 @@ class Flow:
                 lines[-1].tail = Tail.SPACE
             self._put(lines, words, heading, size, keep=True, before=before)
             before += len(words.tokens)
+        for row in self.rows[self.headings[-1] :]:
+            row.off_grid = True
         if level == 2:
-            self.rows.append(blank(keep=True))
+            self.rows.append(blank(1 if self._in_verse else _BELOW_SECTION, keep=True))
 
     def _quote(self, blocks: Sequence[Block], frame: TextFrame) -> None:
         self.space()
