@@ -12,6 +12,7 @@ import docx
 import pytest
 
 from bookgen.render.layout.geometry import geometry
+from bookgen.render.layout.lines import Tail
 from tests.render.conftest import Make, Rendered, render
 from tests.render.measuring import body
 from tests.render.test_docx import of_style
@@ -112,3 +113,11 @@ def test_a_heading_is_closer_to_the_text_that_it_heads(make: Make) -> None:
     assert height["Before."] - height["Heading"] > height["Heading"] - height["After."] + 5
     assert (height["Before."] - height["More."]) / geometry(book.settings, "6x9").lead == pytest.approx(5)
     assert style.space_before > style.space_after
+
+
+@pytest.mark.parametrize(("word", "is_divided"), [("incomprehensibilities ", True), ("INCOMPREHENSIBILITIES ", False)])
+def test_a_word_in_capitals_is_not_hyphenated(word: str, is_divided: bool, make: Make) -> None:
+    book = render(make("".join(f"{word}{number} " for number in range(60))))
+    tails = [mark.line.tail for page in book.layout.pages if page.kind == "chapter" for _, mark in body(page)]
+
+    assert (Tail.HYPHEN in tails) == is_divided
