@@ -6,6 +6,7 @@ import io
 import math
 import random
 import re
+import zipfile
 from itertools import pairwise
 
 import docx
@@ -121,3 +122,26 @@ def test_a_word_in_capitals_is_not_hyphenated(word: str, is_divided: bool, make:
     tails = [mark.line.tail for page in book.layout.pages if page.kind == "chapter" for _, mark in body(page)]
 
     assert (Tail.HYPHEN in tails) == is_divided
+
+
+@pytest.mark.parametrize(("language", "is_indented"), [("es", True), ("en", False)])
+def test_speech_with_a_dash_is_indented_below_a_quotation_but_not_at_a_beginning(
+    language: str, is_indented: bool, make: Make
+) -> None:
+    speech = ["—Uno.", "> Dice.", "—Dos.", "***", "—Tres."]
+    book = render(make("\n\n".join(speech), language=language))
+    edges = left_edges(book.layout)
+    document = docx.Document(io.BytesIO(book.docx))
+    styles = {each.text: each.style.name for each in document.paragraphs}
+    with zipfile.ZipFile(io.BytesIO(book.epub)) as package:
+        sheet = package.read("EPUB/style.css").decode()
+
+    assert (edges["—Dos."] > edges["—Tres."]) == is_indented
+    assert edges["—Uno."] == edges["—Tres."]
+    assert [styles[text] for text in ("—Uno.", "—Dos.", "—Tres.")] == [
+        "Book First",
+        "Book Body" if is_indented else "Book First",
+        "Book First",
+    ]
+    assert chapter(book).count('<p class="speech">') == 1
+    assert ("p.speech" in sheet) == is_indented

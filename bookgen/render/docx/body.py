@@ -12,7 +12,8 @@ from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.notes import note_spans
 from bookgen.render.layout.tables import shares
-from bookgen.render.model import Block, Picture, Section, Span, Spans, announces, stands_in_lines
+from bookgen.render.locales import Locale
+from bookgen.render.model import Block, Picture, Section, Span, Spans, announces, is_speech_after, stands_in_lines
 from bookgen.render.scene_breaks import SCENE_BREAK
 
 _EMU = 12700
@@ -77,14 +78,15 @@ class BodyWriter:
         embed: Callable[[Picture], str],
         poems: Mapping[str, int],
         *,
-        rtl: bool,
+        language: Locale,
     ) -> None:
         self._geometry = geometry
         self._link = link
         self._embed = embed
         self._poems = poems
         self._poem: model.Poem | None = None  # that the current block is the title of
-        self._rtl = rtl
+        self._rtl = language.rtl
+        self._dashes = language.speaks_with_dashes
         self._first_note = 0
         self._drawings = 0
         self._called: set[int] = set()
@@ -106,6 +108,8 @@ class BodyWriter:
             self._poem = poems.get(index)
             self._place = places.get(index, _IN_LONG_POEM)
             self._announces = announces(block, section.blocks[index + 1 : index + 2])
+            if self._dashes and is_speech_after(block, section.blocks[:index][-1:]):
+                self._flush = False
             body += self._block(block, 0)
         texts = [note_spans(blocks) for blocks in section.notes]
         called = frozenset(self._called)

@@ -70,7 +70,7 @@ class _DocxWriter:
         chapters = manuscript.chapters
         poems = (poem.anchor for section in chapters for poem in section.poems)
         self._poems = {poem: number for number, poem in enumerate(poems, len(chapters))}  # bookmarks by anchor
-        self._body = BodyWriter(self._geometry, self._link, self._embed, self._poems, rtl=self._language.rtl)
+        self._body = BodyWriter(self._geometry, self._link, self._embed, self._poems, language=self._language)
 
     def file(self) -> bytes:
         document = self._document

@@ -26,7 +26,7 @@ hr::before {{ content: "{ornament}" }}
 blockquote {{ margin: 1em 1.6em }}
 li p, td p {{ text-indent: 0 }}
 blockquote p + p, li p + p {{ text-indent: {indent}em }}
-p.lines {{ text-indent: 0; text-align: start }}
+{speech}p.lines {{ text-indent: 0; text-align: start }}
 p.verse {{ margin: 1em 1.6em; text-align: start; text-indent: 0; {whole} }}
 p.verse > span {{ display: block; padding-inline-start: {turned:g}em; text-indent: -{turned:g}em }}
 p.verse > br {{ display: none }}
@@ -109,6 +109,7 @@ def style_sheet(settings: ExportSettings, language: Locale, *, verse: bool = Fal
     sheet = _SHEET.format(
         indent=language.indent,
         flush="" if language.indents_first else _FLUSH,
+        speech=f"p.speech {{ text-indent: {language.indent}em }}\n" * language.speaks_with_dashes,
         leading=round(1.27 * settings.line_spacing, 2),
         family=_FAMILIES[settings.font],
         align="justify" if settings.justify else "start",

@@ -20,6 +20,7 @@ from bookgen.render.model import (
     Section,
     Span,
     Spans,
+    is_speech_after,
     stands_in_lines,
 )
 from bookgen.render.verse_lines import lines_in_quote
@@ -76,7 +77,8 @@ class ChapterWriter:
         blocks = []
         for index, block in enumerate(self._section.blocks):
             self._poem = poems.get(index)
-            blocks.append(self._block(block))
+            speaks = is_speech_after(block, self._section.blocks[:index][-1:])
+            blocks.append(self._block(block, kind="speech" if speaks else ""))
         return "\n".join(blocks) + self._notes()
 
     def _notes(self) -> str:
@@ -97,17 +99,18 @@ class ChapterWriter:
         inner = inner[:end] + back + inner[end:] if end >= 0 else f"{inner}<p>{back}</p>"
         return f'<aside id="{self._prefix}n{number}" epub:type="footnote" role="doc-footnote">{inner}</aside>'
 
-    def _block(self, block: Block, *, flush: bool = False) -> str:
-        """The block as XHTML. `flush`: a paragraph has no indent."""
+    def _block(self, block: Block, *, kind: str = "") -> str:
+        """The block as XHTML. `kind`: the class of a paragraph, if any."""
         match block:
             case model.Paragraph(spans):
-                kind = ' class="lines"' if stands_in_lines(spans) else ' class="flush"' * flush
-                return f"<p{kind}{self._direction((spans,))}>{self._leaf(spans)}</p>"
+                kind = "lines" if stands_in_lines(spans) else kind
+                attribute = f' class="{kind}"' * bool(kind)
+                return f"<p{attribute}{self._direction((spans,))}>{self._leaf(spans)}</p>"
             case model.Heading(level, spans):
                 return f"<h{level}{_poem_attributes(self._poem)}>{self._leaf(spans)}</h{level}>"
             case model.Quote(blocks):
                 lines = lines_in_quote(blocks)
-                inner = (self._block(each, flush=index in lines) for index, each in enumerate(blocks))
+                inner = (self._block(each, kind="flush" * (index in lines)) for index, each in enumerate(blocks))
                 return f"<blockquote>{''.join(inner)}</blockquote>"
             case model.ItemList():
                 return self._list(block)

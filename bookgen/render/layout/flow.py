@@ -15,7 +15,17 @@ from bookgen.render.layout.rows import Element, Image, Row, TextMark, blank, tex
 from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.tables import table_rows
 from bookgen.render.layout.words import Words
-from bookgen.render.model import TURNED_EMS, Block, Section, Span, Spans, announces, lines_by_hand, stands_in_lines
+from bookgen.render.model import (
+    TURNED_EMS,
+    Block,
+    Section,
+    Span,
+    Spans,
+    announces,
+    is_speech_after,
+    lines_by_hand,
+    stands_in_lines,
+)
 from bookgen.render.scene_breaks import SCENE_BREAK
 from bookgen.render.verse_lines import lines_in_quote
 
@@ -48,6 +58,7 @@ class Flow:
         self.outermost = TextFrame(0.0, 0.0, element)
         self._block = -1
         self._flush = True  # the next paragraph has no indent, unless the language indents all paragraphs
+        self._is_speech = False  # the current block of the chapter begins with a dash, below a table or the like
         self._in_item = False
         self._level = 1  # the level of the last heading; 1 is the chapter's own
         self._in_verse = False
@@ -58,8 +69,10 @@ class Flow:
 
     def chapter(self, section: Section) -> None:
         self._in_verse = section.verse
+        language = self._setter.language
         poems = {poem.block: poem for poem in section.poems}
         for index, block in enumerate(section.blocks):
+            self._is_speech = language.speaks_with_dashes and is_speech_after(block, section.blocks[:index][-1:])
             self.block(block, self.outermost)
             if poem := poems.get(index):
                 title = self.rows[self.headings[-1]]
@@ -124,7 +137,7 @@ class Flow:
     def _paragraph(self, spans: Spans, frame: TextFrame) -> None:
         self._block += 1
         flush = self._flush and (self._in_item or not self._setter.language.indents_first)
-        flush = flush or stands_in_lines(spans)
+        flush = (flush and not self._is_speech) or stands_in_lines(spans)
         indent = 0.0 if flush else self._setter.indent
         parts = lines_by_hand(spans)
         if len(parts) > 1:
