@@ -17,6 +17,7 @@ from bookgen.render.layout.lines import Tail
 from tests.render.conftest import Make, Rendered, render
 from tests.render.measuring import body
 from tests.render.test_docx import of_style
+from tests.render.test_epub import text_of
 from tests.render.test_sent_markdown import SENTENCE, chapter, left_edges, lines
 
 LONG = SENTENCE * 2
@@ -145,3 +146,10 @@ def test_speech_with_a_dash_is_indented_below_a_quotation_but_not_at_a_beginning
     ]
     assert chapter(book).count('<p class="speech">') == 1
     assert ("p.speech" in sheet) == is_indented
+
+
+@pytest.mark.parametrize(("language", "title"), [("es", "©"), ("en", "Copyright"), ("ru", "Авторское право")])
+def test_the_copyright_page_of_an_epub_has_a_title_in_the_books_language(language: str, title: str, make: Make) -> None:
+    page = text_of(render(make("Uno.", language=language)).epub, "EPUB/copyright.xhtml")
+
+    assert f"<title>{title}</title>" in page
