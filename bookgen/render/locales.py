@@ -24,6 +24,11 @@ class Locale:
     indents_first: bool = False  # the first paragraph after a heading is indented too
 
     @property
+    def speaks_with_dashes(self) -> bool:
+        """Whether lines of dialogue may begin with a dash."""
+        return self.code not in ("en", "de", "nl")
+
+    @property
     def code(self) -> str:
         return self.tag.split("-")[0].lower()
 

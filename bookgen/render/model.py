@@ -6,6 +6,7 @@ Everything here is frozen and can be pickled, since it is sent to worker process
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -33,6 +34,7 @@ MAX_SHORT_TABLE_LINES = 18
 MAX_HAND_LINE_LETTERS = 50
 EMS_A_SPACE = 0.4  # the width of each space in a verse line's indent
 USUAL_INDENT = 4  # spaces; the continuation of a long line in a poem is indented further
+_SPEECH = re.compile(r"[—–]\s?[¿¡]?[^\W\d_]")
 TURNED_EMS = 1.5  # from the deepest indent of a poem to the continuation of its long lines
 POEM_TURNED_EMS = USUAL_INDENT * EMS_A_SPACE + TURNED_EMS  # the same from the left, if no line is indented further
 
@@ -170,6 +172,16 @@ def stands_in_lines(spans: Spans) -> bool:
     """Whether a paragraph consists of short lines with forced breaks, as an address or a signature does."""
     lines = lines_by_hand(spans)
     return len(lines) > 1 and all(sum(len(span.text) for span in line) <= MAX_HAND_LINE_LETTERS for line in lines)
+
+
+def is_speech_after(block: Block, before: Sequence[Block]) -> bool:
+    """Whether the block is a paragraph that begins with a dash, below a quotation, a list, a table or the like.
+
+    In languages that write speech with dashes, such a paragraph has an indent.
+    """
+    if not isinstance(block, Paragraph) or not before or isinstance(before[-1], Paragraph | Heading | SceneBreak):
+        return False
+    return _SPEECH.match("".join(span.text for span in block.spans)) is not None
 
 
 def announces(block: Block, following: Sequence[Block]) -> bool:

@@ -21,9 +21,10 @@ _FRENCH_HIGH = re.compile(r"(?<=[^\s\x00:;!?]) ?([;!?]+)(?=\s|\x00|$|[»”)])")
 _FRENCH_COLON = re.compile(r"(?<=[^\s\x00:/]) ?(:)(?=\s|\x00|$)")
 # A number and its unit stay on one line.
 _UNIT = re.compile(
-    r"(?<=[\d½¼¾⅓⅔⅛]) (?=(?:[mcdk]?m[²³]?|[mk]?g|t|[mcd]?l|[mk]?[VWA]|[kMG]?Hz|[kMGT]?B|k?cal|°[CF]?|%|Ω|h|min|ft|lb"
-    r"|oz)(?!\w))"
+    r"(?<=[\d½¼¾⅓⅔⅛]) (?=(?:[mcdk]?m[²³]?|[mkµμ]?g|t|[mcd]?l|[mk]?[VWA]|[kM]?Wh|k?J|[kh]?Pa|psi|[kMG]?Hz|[kMGT]?B"
+    r"|k?cal|°[CF]?|%|Ω|h|min|m?s|sec|rpm|ft|in\.|yd|mph|lbs?|oz|cwt|tsp|tbsp|pt|qt)(?!\w))"
 )
+_EQUALS = re.compile(r"(?<==) (?=[−-]?\d)")
 # One capital may also end a sentence, as in "vitamin C. The": nothing tells it from an initial.
 _INITIALS = re.compile(r"(?<!\w)(?:[^\W\d_]\. )+(?=([^\W\d_]))")
 _MAX_INITIALS = 3  # more are a list, which is divided like any text
@@ -39,6 +40,8 @@ def polisher(language: Locale) -> Callable[[str], str]:
         if "--" in text:
             text = _DASHES.sub(lambda found: _dash(found, language.dash), text)
         text = _TIMES.sub(f"{_NBSP}×{_NBSP}", _UNIT.sub(_NBSP, text))
+        if "= " in text:
+            text = _EQUALS.sub(_NBSP, text)
         if ". " in text:
             text = _INITIALS.sub(_held, text)
         if '"' in text or "'" in text:

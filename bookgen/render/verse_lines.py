@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import replace
 
 from bookgen.render.characters import is_wide
-from bookgen.render.model import Span, Spans, lines_by_hand
+from bookgen.render.model import Block, Paragraph, Span, Spans, lines_by_hand
 
 _MARK = "\x02"  # cleaned text has no control characters
 _END = "."  # follows the marks of a line: Markdown's emphasis begins after punctuation, not after a control character
@@ -40,6 +41,19 @@ def is_in_lines(paragraph: str) -> bool:
         return True
     is_prose = _is_filled(lines) or all(map(_SENTENCE_END.search, lines[:-1]))
     return not is_prose and all(_letters(line) <= _MAX_LETTERS_OF_LONG_LINES for line in lines)
+
+
+def lines_in_quote(blocks: Sequence[Block]) -> frozenset[int]:
+    """The blocks of a quotation that are short paragraphs, and the paragraphs that follow one, by their indexes.
+
+    They are set without an indent, as the salutation, the figures and the signature of a letter are.
+    """
+    short = [isinstance(block, Paragraph) and _is_short(block.spans) for block in blocks]
+    return frozenset(index for index in range(len(blocks)) if any(short[max(index - 1, 0) : index + 1]))
+
+
+def _is_short(spans: Spans) -> bool:
+    return _letters("".join(span.text for span in spans)) <= MAX_LETTERS_OF_LINES
 
 
 def _letters(text: str) -> int:

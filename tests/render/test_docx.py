@@ -39,11 +39,11 @@ def test_the_docx_audit_finds_no_fault(case: str, small: Rendered, make: Make, t
     assert [str(error) for error in OpenXmlValidator().validate(str(file)).errors] == []
 
 
-def test_the_table_of_contents_has_the_page_numbers_of_the_pdf(small: Rendered) -> None:
+def test_the_table_of_contents_has_the_numbers_of_the_pdf(small: Rendered) -> None:
     document = docx.Document(io.BytesIO(small.docx))
     entries = ["".join(each.text or "" for each in p._p.iter(f"{W}t")) for p in of_style(document, "toc 1")]
     pages = [page.label for page in small.layout.pages if page.anchors]
-    expected = [f"{each.title}{page}" for each, page in zip(small.manuscript.chapters, pages, strict=True)]
+    expected = [f"{each.number}{each.title}{page}" for each, page in zip(small.manuscript.chapters, pages, strict=True)]
 
     assert entries == expected
 

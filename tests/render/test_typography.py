@@ -19,6 +19,8 @@ from bookgen.render.typography import polisher
         ("en", "use --help -- always", "use --help—always"),
         ("en", "Wait... what", "Wait… what"),
         ("en", "4.5 × 60 mm", "4.5\u00a0×\u00a060\u00a0mm"),
+        ("en", "4 ft 2 in. at 80 km/h, 30 s", "4\u00a0ft 2\u00a0in. at 80\u00a0km/h, 30\u00a0s"),
+        ("en", "60 - 15 = 45; x = y", "60 - 15 =\u00a045; x = y"),
         ("en", "6 or 8 mm, ½ l, 230 V, 40 °C", "6 or 8\u00a0mm, ½\u00a0l, 230\u00a0V, 40\u00a0°C"),
         ("en", "4 men, in 1990 he, 5 Vs", "4 men, in 1990 he, 5 Vs"),
         ("en", "He left -- at last", "He left—at last"),

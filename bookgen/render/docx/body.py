@@ -12,7 +12,8 @@ from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.notes import note_spans
 from bookgen.render.layout.tables import shares
-from bookgen.render.model import Block, Picture, Section, Span, Spans, announces, stands_in_lines
+from bookgen.render.locales import Locale
+from bookgen.render.model import Block, Picture, Section, Span, Spans, announces, is_speech_after, stands_in_lines
 from bookgen.render.scene_breaks import SCENE_BREAK
 
 _EMU = 12700
@@ -24,7 +25,7 @@ _MAX_CELL = 40  # letters counted for a column's width; longer texts wrap
 _SAMPLE = 200  # rows read to choose the column widths
 
 
-_KEPT_LINES = 8  # a stanza of up to this many lines is kept on one page
+_KEPT_LINES = 8  # a stanza or a list of up to this many lines is kept on one page
 _TITLE_LINES = 3  # lines that the title of a poem takes, with the space around it
 _LETTERS_AN_EM = 2.1
 
@@ -77,14 +78,15 @@ class BodyWriter:
         embed: Callable[[Picture], str],
         poems: Mapping[str, int],
         *,
-        rtl: bool,
+        language: Locale,
     ) -> None:
         self._geometry = geometry
         self._link = link
         self._embed = embed
         self._poems = poems
         self._poem: model.Poem | None = None  # that the current block is the title of
-        self._rtl = rtl
+        self._rtl = language.rtl
+        self._dashes = language.speaks_with_dashes
         self._first_note = 0
         self._drawings = 0
         self._called: set[int] = set()
@@ -106,6 +108,8 @@ class BodyWriter:
             self._poem = poems.get(index)
             self._place = places.get(index, _IN_LONG_POEM)
             self._announces = announces(block, section.blocks[index + 1 : index + 2])
+            if self._dashes and is_speech_after(block, section.blocks[:index][-1:]):
+                self._flush = False
             body += self._block(block, 0)
         texts = [note_spans(blocks) for blocks in section.notes]
         called = frozenset(self._called)
@@ -196,7 +200,10 @@ class BodyWriter:
     def _list(self, block: model.ItemList, level: int) -> str:
         step = self._geometry.indent * 1.2
         out: list[str] = []
+        count = len(block.items)
+        is_short = count <= _KEPT_LINES and all(map(self._is_line, block.items))
         for number, item in enumerate(block.items):
+            kept = number < count - 1 and (is_short or number in (0, count - 2))
             sign = block.sign(number, outer=level == 0)
             for index, inner in enumerate(item):
                 if isinstance(inner, model.ItemList):
@@ -205,10 +212,16 @@ class BodyWriter:
                     label = f"{text(sign)}<w:r><w:tab/></w:r>" if index == 0 else ""
                     first = self._geometry.indent * isinstance(item[index - 1], model.Paragraph)
                     indent = self._indent(level, step, first=first if index else -step)
-                    out.append(paragraph("BookList", label + self.spans(inner.spans), indent))
+                    together = "<w:keepNext/>" * kept
+                    out.append(paragraph("BookList", label + self.spans(inner.spans), together + indent))
                 else:
                     out.append(self._block(inner, 0))
         return "".join(out)
+
+    def _is_line(self, item: Sequence[Block]) -> bool:
+        """Whether an item of a list is one line: an estimate, since Word sets the lines."""
+        letters = self._geometry.measure / self._geometry.size * _LETTERS_AN_EM
+        return len(item) == 1 and isinstance(item[0], model.Paragraph) and _length(item[0].spans) <= letters
 
     def _indent(self, level: int, step: float, *, first: float) -> str:
         """The indents of a list item as XML. `first`: that of its first line; negative for a hanging indent."""

@@ -102,7 +102,7 @@ class StyleSheet:
                 kept + spacing(lead * 4, 0) + CENTRED, capitals + size(geometry.small), following="Heading1"
             ),
             "Heading1": head(1, lead * 5, lead * 3, size(em * 2), CENTRED),
-            "Heading2": head(2, lead, lead, "<w:b/>" + size(em * 1.18)),
+            "Heading2": head(2, round(lead * 1.5), round(lead * 0.5), "<w:b/>" + size(em * 1.18)),
             "Heading3": head(3, lead, 0, "<w:b/>" + size(em * 1.06)),
             "Heading4": head(4, lead, 0, "<w:i/>" + size(em)),
             "ContentsHeading": style(kept + spacing(lead * 2, lead * 2) + CENTRED, size(em * 1.6)),

@@ -47,6 +47,7 @@ _KINDS = ("default", "even", "first")
 
 # For picture books: each spread fits on one page, which the author can rearrange.
 _SPREAD_SIZE = 14.0  # points of the text
+_NUMBER_EMS = 2.0  # the column of the chapters' numbers in the contents
 _SPREAD_PICTURE = 0.38  # of the page's height
 _SPREAD_PIXELS = 1_600
 
@@ -70,7 +71,7 @@ class _DocxWriter:
         chapters = manuscript.chapters
         poems = (poem.anchor for section in chapters for poem in section.poems)
         self._poems = {poem: number for number, poem in enumerate(poems, len(chapters))}  # bookmarks by anchor
-        self._body = BodyWriter(self._geometry, self._link, self._embed, self._poems, rtl=self._language.rtl)
+        self._body = BodyWriter(self._geometry, self._link, self._embed, self._poems, language=self._language)
 
     def file(self) -> bytes:
         document = self._document
@@ -158,11 +159,14 @@ class _DocxWriter:
         """The contents entries: the chapters, and below each of them its poems."""
         out = []
         above = spacing(twips(self._geometry.lead / 2), 80)
+        column = twips(self._geometry.size * _NUMBER_EMS)
         for index, section in enumerate(self._manuscript.chapters):
             if not section.repeats_book_title:
                 label = self._pagination.chapter_labels[section.number]
                 ways = f"<w:keepNext/>{above}" * bool(section.poems)
-                out.append(_entry("TOC1", section.name, index, label, ways))
+                number = section.number if chapter_heading(section, self._settings, self._language)[0] else None
+                ways += f'<w:ind w:left="{column}" w:hanging="{column}"/>' * (number is not None)
+                out.append(_entry("TOC1", section.name, index, label, ways, number=number))
             style = "TOC1" if section.repeats_book_title else "TOC2"
             for poem in section.poems:
                 number, label = self._poems[poem.anchor], self._pagination.poem_labels[poem.anchor]
@@ -333,13 +337,15 @@ def _shortened(blurb: str) -> str:
     return blurb if len(blurb) <= 255 else f"{blurb[:254].rsplit(maxsplit=1)[0]}…"
 
 
-def _entry(style: str, title: str, number: int, page: str, properties: str = "") -> str:
-    """A contents entry for bookmark `number`, which is on `page`.
+def _entry(style: str, title: str, target: int, page: str, properties: str = "", *, number: int | None = None) -> str:
+    """A contents entry for bookmark `target`, which is on `page`. `number`: the chapter's, if it shows one.
 
     Each page number is a field of its own, because LibreOffice does not update page numbers inside a TOC field.
     """
-    shown = field(f"PAGEREF {bookmark(number)} \\h", page, outdated=True)
-    link = f'<w:hyperlink w:anchor="{bookmark(number)}" w:history="1">{text(title)}<w:r><w:tab/></w:r>{shown}'
+    tab = "<w:r><w:tab/></w:r>"
+    label = "" if number is None else f"{text(str(number))}{tab}"
+    shown = field(f"PAGEREF {bookmark(target)} \\h", page, outdated=True)
+    link = f'<w:hyperlink w:anchor="{bookmark(target)}" w:history="1">{label}{text(title)}{tab}{shown}'
     return paragraph(style, f"{link}</w:hyperlink>", properties)
 
 

@@ -26,12 +26,13 @@ hr::before {{ content: "{ornament}" }}
 blockquote {{ margin: 1em 1.6em }}
 li p, td p {{ text-indent: 0 }}
 blockquote p + p, li p + p {{ text-indent: {indent}em }}
-p.lines {{ text-indent: 0; text-align: start }}
+{speech}p.lines {{ text-indent: 0; text-align: start }}
 p.verse {{ margin: 1em 1.6em; text-align: start; text-indent: 0; {whole} }}
 p.verse > span {{ display: block; padding-inline-start: {turned:g}em; text-indent: -{turned:g}em }}
 p.verse > br {{ display: none }}
 p.poem {{ break-inside: avoid; page-break-inside: avoid }}
 p.poem, blockquote p.verse {{ margin: 1em 0 }}
+li:first-child:not(:last-child), li:nth-last-child(2) {{ break-after: avoid; page-break-after: avoid }}
 ul.boxes {{ list-style: none; padding-left: 1em }}
 pre {{ white-space: pre-wrap; font-size: 0.85em; margin: 1em 0 }}
 table {{ margin: 1em auto; border-collapse: collapse; font-size: 0.9em }}
@@ -65,7 +66,7 @@ p.poem > span {{ padding-inline-start: {POEM_TURNED_EMS:g}em; text-indent: -{POE
 
 _FLUSH = """.opening > p:first-child { text-indent: 0 }
 h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p { text-indent: 0 }
-table + p, pre + p, figure + p, p.verse + p, blockquote p { text-indent: 0 }
+table + p, pre + p, figure + p, p.verse + p, blockquote p, blockquote p.flush { text-indent: 0 }
 """
 
 _INITIAL = """.opening > p:first-of-type::first-letter {
@@ -108,6 +109,7 @@ def style_sheet(settings: ExportSettings, language: Locale, *, verse: bool = Fal
     sheet = _SHEET.format(
         indent=language.indent,
         flush="" if language.indents_first else _FLUSH,
+        speech=f"p.speech {{ text-indent: {language.indent}em }}\n" * language.speaks_with_dashes,
         leading=round(1.27 * settings.line_spacing, 2),
         family=_FAMILIES[settings.font],
         align="justify" if settings.justify else "start",

@@ -197,7 +197,9 @@ class EpubWriter:
         if lines := copyright_paragraphs(book, settings, self._language):
             inner = "".join(f"<p>{escape(line)}</p>" for line in lines)
             body = f'<section epub:type="copyright-page" class="copyright">{inner}</section>'
-            self._add_page("copyright", self._language.copyright, body, "frontmatter")
+            is_english = self._language.code == "en"
+            title = "©" if self._language.copyright == "Copyright" and not is_english else self._language.copyright
+            self._add_page("copyright", title, body, "frontmatter")
         if settings.dedication:
             inner = "".join(f"<p>{escape(line)}</p>" for line in settings.dedication.split("\n"))
             body = f'<section epub:type="dedication" role="doc-dedication" class="dedication">{inner}</section>'

@@ -20,8 +20,10 @@ from bookgen.render.model import (
     Section,
     Span,
     Spans,
+    is_speech_after,
     stands_in_lines,
 )
+from bookgen.render.verse_lines import lines_in_quote
 
 _MAX_DEEPEST = 16 * EMS_A_SPACE  # further in, continuations would have no room on a phone
 
@@ -75,7 +77,8 @@ class ChapterWriter:
         blocks = []
         for index, block in enumerate(self._section.blocks):
             self._poem = poems.get(index)
-            blocks.append(self._block(block))
+            speaks = is_speech_after(block, self._section.blocks[:index][-1:])
+            blocks.append(self._block(block, kind="speech" if speaks else ""))
         return "\n".join(blocks) + self._notes()
 
     def _notes(self) -> str:
@@ -96,15 +99,19 @@ class ChapterWriter:
         inner = inner[:end] + back + inner[end:] if end >= 0 else f"{inner}<p>{back}</p>"
         return f'<aside id="{self._prefix}n{number}" epub:type="footnote" role="doc-footnote">{inner}</aside>'
 
-    def _block(self, block: Block) -> str:
+    def _block(self, block: Block, *, kind: str = "") -> str:
+        """The block as XHTML. `kind`: the class of a paragraph, if any."""
         match block:
             case model.Paragraph(spans):
-                kind = ' class="lines"' * stands_in_lines(spans)
-                return f"<p{kind}{self._direction((spans,))}>{self._leaf(spans)}</p>"
+                kind = "lines" if stands_in_lines(spans) else kind
+                attribute = f' class="{kind}"' * bool(kind)
+                return f"<p{attribute}{self._direction((spans,))}>{self._leaf(spans)}</p>"
             case model.Heading(level, spans):
                 return f"<h{level}{_poem_attributes(self._poem)}>{self._leaf(spans)}</h{level}>"
             case model.Quote(blocks):
-                return f"<blockquote>{''.join(self._block(each) for each in blocks)}</blockquote>"
+                lines = lines_in_quote(blocks)
+                inner = (self._block(each, kind="flush" * (index in lines)) for index, each in enumerate(blocks))
+                return f"<blockquote>{''.join(inner)}</blockquote>"
             case model.ItemList():
                 return self._list(block)
             case model.Verse():

@@ -53,7 +53,7 @@ def chapter_pages(setter: Setter, section: Section, structure: Element, before: 
     return ChapterPages(section, before, pages, notes)
 
 
-def _keep_whole(rows: list[Row], poems: list[int], lines: int, above: int) -> None:
+def _keep_whole(rows: list[Row], poems: list[int], lines: int, above: float) -> None:
     """Mark the rows, in place, so that a poem that fits on a page is not divided between pages.
 
     A poem that is too long for a page begins a new page, unless it is the chapter's first; its pages may end short

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from bookgen.render.fonts.hyphens import Hyphens
@@ -155,8 +156,10 @@ class Composer:
         return pages
 
     def _fill(self, page: Page, chapter: ChapterPages, rows: Sequence[Row]) -> None:
-        unit = 0
+        unit = 0.0
         for row in rows:
+            if row.marks and not row.off_grid:
+                unit = math.ceil(unit)
             y = self._geometry.baseline(unit)
             page.placed += [Placed(mark, y) for mark in row.marks]
             unit += row.units

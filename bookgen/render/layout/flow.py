@@ -15,13 +15,25 @@ from bookgen.render.layout.rows import Element, Image, Row, TextMark, blank, tex
 from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.tables import table_rows
 from bookgen.render.layout.words import Words
-from bookgen.render.model import TURNED_EMS, Block, Section, Span, Spans, announces, lines_by_hand, stands_in_lines
+from bookgen.render.model import (
+    TURNED_EMS,
+    Block,
+    Section,
+    Span,
+    Spans,
+    announces,
+    is_speech_after,
+    lines_by_hand,
+    stands_in_lines,
+)
 from bookgen.render.scene_breaks import SCENE_BREAK
+from bookgen.render.verse_lines import lines_in_quote
 
 _NARROW = 13  # ems; narrower lines are not justified
-_KEPT_LINES = 8  # verse or code of up to this many lines is kept on one page
+_KEPT_LINES = 8  # verse, code or a list of up to this many lines is kept on one page
 _KEPT_STANZA = 20  # the same for a stanza of a book of verse
 _ABOVE_POEM = 2  # lines above a heading in a book of verse, where stanzas are a line apart
+_ABOVE_SECTION, _BELOW_SECTION = 1.5, 0.5  # lines: a heading belongs to the text below it
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
 
@@ -46,6 +58,7 @@ class Flow:
         self.outermost = TextFrame(0.0, 0.0, element)
         self._block = -1
         self._flush = True  # the next paragraph has no indent, unless the language indents all paragraphs
+        self._is_speech = False  # the current block of the chapter begins with a dash, below a table or the like
         self._in_item = False
         self._level = 1  # the level of the last heading; 1 is the chapter's own
         self._in_verse = False
@@ -56,8 +69,10 @@ class Flow:
 
     def chapter(self, section: Section) -> None:
         self._in_verse = section.verse
+        language = self._setter.language
         poems = {poem.block: poem for poem in section.poems}
         for index, block in enumerate(section.blocks):
+            self._is_speech = language.speaks_with_dashes and is_speech_after(block, section.blocks[:index][-1:])
             self.block(block, self.outermost)
             if poem := poems.get(index):
                 title = self.rows[self.headings[-1]]
@@ -122,7 +137,7 @@ class Flow:
     def _paragraph(self, spans: Spans, frame: TextFrame) -> None:
         self._block += 1
         flush = self._flush and (self._in_item or not self._setter.language.indents_first)
-        flush = flush or stands_in_lines(spans)
+        flush = (flush and not self._is_speech) or stands_in_lines(spans)
         indent = 0.0 if flush else self._setter.indent
         parts = lines_by_hand(spans)
         if len(parts) > 1:
@@ -186,8 +201,8 @@ class Flow:
     def _heading(self, level: int, spans: Spans, frame: TextFrame) -> None:
         self._block += 1
         self.space(keep=True)
-        if self._in_verse and self.rows:
-            self.rows[-1].units = _ABOVE_POEM
+        if self.rows and (self._in_verse or level == 2):
+            self.rows[-1].units = _ABOVE_POEM if self._in_verse else _ABOVE_SECTION
         self.headings.append(len(self.rows))
         size = self.geometry.size * _HEADING_SCALE[level]
         self._level = min(level, self._level + 1)  # tagged headings must not skip a level
@@ -200,15 +215,19 @@ class Flow:
                 lines[-1].tail = Tail.SPACE
             self._put(lines, words, heading, size, keep=True, before=before)
             before += len(words.tokens)
+        for row in self.rows[self.headings[-1] :]:
+            row.off_grid = True
         if level == 2:
-            self.rows.append(blank(keep=True))
+            self.rows.append(blank(1 if self._in_verse else _BELOW_SECTION, keep=True))
 
     def _quote(self, blocks: Sequence[Block], frame: TextFrame) -> None:
         self.space()
         self._flush = True
         step = self._step(frame)
         quote = TextFrame(frame.left + step, frame.right + step, frame.element.child("BlockQuote"))
-        for block in blocks:
+        lines = lines_in_quote(blocks)
+        for index, block in enumerate(blocks):
+            self._flush = self._flush or index in lines
             self.block(block, quote)
         self.space()
 
@@ -231,12 +250,27 @@ class Flow:
         loose = any(len(item) > 1 for item in block.items) and any(
             not isinstance(item[-1], model.ItemList) for item in block.items if len(item) > 1
         )
+        starts = []
         for number, (label, item) in enumerate(zip(labels, block.items, strict=True)):
             if number and loose:
                 self.space()
+            starts.append(len(self.rows))
             self._item(label, item, TextFrame(frame.left + step, frame.right, inner.child("LI")))
+        self._keep_items(starts)
         if outer:
             self.space()
+
+    def _keep_items(self, starts: Sequence[int]) -> None:
+        """Keep the first two and the last two items of a list together, and a short list whole.
+
+        `starts`: the rows at which the items begin.
+        """
+        for start in {*starts[1:2], *starts[1:][-1:]}:
+            above = start - 2 if self.rows[start - 1].blank else start - 1
+            self.rows[above].keep = True
+        if len(self.rows) - starts[0] <= _KEPT_LINES:
+            for row in self.rows[starts[0] : -1]:
+                row.together = True
 
     @property
     def _gap(self) -> float:
@@ -262,6 +296,8 @@ class Flow:
             at += 1
         if at == len(self.rows):
             self.rows.append(Row())
+        for row in self.rows[at:]:
+            row.paragraph = -1  # a paragraph that is set again would lose its label
         before = label.width + self._gap
         x = self.geometry.measure - frame.left + self._gap if self._rtl else frame.left - before
         self.rows[at].marks.insert(0, TextMark(label, x, self.geometry.size, element))

@@ -68,7 +68,7 @@ class PageSearch:
         self._pages: dict[int, list[_Page]] = {}
         self._changed: dict[int, list[_Page]] = {}
         self._begun = [index for index, row in enumerate(rows) if row.begins_page]
-        self._units = [0]
+        self._units = [0.0]
         self._notes = [0.0]
         for row in rows:
             self._units.append(self._units[-1] + row.units)
@@ -136,19 +136,18 @@ class PageSearch:
         if not opening:
             while start < count - 1 and rows[start].blank:
                 start += 1
-        room = self._capacity - sum(row.units for row in rows[start].head)
-        end = self._fullest(start, room)
+        end = self._fullest(start)
         found: list[_Page] = []
         if self._changing:
             if end < count:
-                self._add_changed(found, start, end, room)
+                self._add_changed(found, start, end)
             if asked in self._pages:
                 return found + self._pages[asked]
         while end > start:
             if end < count and rows[end - 1].blank and end - 1 > start:
                 end -= 1  # the same as the page that ends before the blank
                 continue
-            short = room - self._used(start, end)
+            short = self._capacity - self._used(start, end)
             if end < count and short > _MAX_SHORT and any(self._ends_well(page[2]) for page in found):
                 break  # a page that ends earlier is no better
             found.append((self._cost(start, end, short), start, end, self._seen_short(start, end, short), ()))
@@ -161,15 +160,15 @@ class PageSearch:
         above = self._rows[end - 1]
         return not above.keep and not above.together
 
-    def _add_changed(self, found: list[_Page], start: int, fullest: int, room: int) -> None:
+    def _add_changed(self, found: list[_Page], start: int, fullest: int) -> None:
         """Add to `found` the pages that become full if one or two paragraphs on them are a line longer or shorter.
 
-        `fullest`: the row after the fullest page from `start`. `room`: the page's grid lines for rows and notes.
+        `fullest`: the row after the fullest page from `start`.
         """
         for end, wanted in ((fullest - 1, 1), (fullest - 2, 2), (fullest + 1, -1)):
             if not start < end < len(self._rows) or self._rows[end - 1].begins_page:
                 continue
-            short = room - self._used(start, end) - wanted
+            short = self._capacity - self._used(start, end) - wanted
             if not 0 <= short <= 1:
                 continue
             changes = self._changes(start, end, 1 if wanted > 0 else -1, abs(wanted))
@@ -198,22 +197,24 @@ class PageSearch:
             change: sorted(span for span in spans.values() if self._can_change(span[2], change)) for change in (1, -1)
         }
 
-    def _fullest(self, start: int, room: int) -> int:
-        """The row after the fullest page that begins at `start`. `room`: its number of grid lines for rows and notes.
+    def _fullest(self, start: int) -> int:
+        """The row after the fullest page that begins at `start`.
 
         The page has as many rows as fit with their notes, at least one. It ends before a row with `begins_page`.
         """
-        end = bisect_right(self._units, self._units[start] + room, start) - 1
+        end = bisect_right(self._units, self._units[start] + self._capacity, start) - 1
         if (at := bisect_right(self._begun, start)) < len(self._begun):
             end = min(end, self._begun[at])
-        while end > start and self._used(start, end) > room:
+        while end > start and self._used(start, end) > self._capacity:
             end -= 1
         return max(end, start + 1)
 
     def _used(self, start: int, end: int) -> int:
+        """The grid lines that a page of these rows takes, with the repeated head of a table and with notes."""
         notes = self._notes[end] - self._notes[start]
         extra = math.ceil((notes + self._note_gap) / self._lead) if notes else 0
-        return self._units[end] - self._units[start] + extra
+        head = sum(row.units for row in self._rows[start].head)
+        return math.ceil(self._units[end] - self._units[start] + head) + extra
 
     def _seen_short(self, start: int, end: int, short: int) -> int:
         """How many of the `short` empty lines at the foot count against the page, as a reader would notice them.

@@ -1,4 +1,4 @@
-"""Rows, of which pages consist. The height of each is a whole number of lines of the book's baseline grid."""
+"""Rows, of which pages consist. Their heights are measured in lines of the book's baseline grid."""
 
 from __future__ import annotations
 
@@ -69,16 +69,17 @@ Mark = TextMark | Rule | Image | Fill
 
 @dataclass(slots=True)
 class Row:
-    """A row, `units` grid lines high. `first`, `last`: a paragraph begins or ends here.
+    """A row, `units` grid lines high, in sixteenths. `first`, `last`: a paragraph begins or ends here.
 
     `keep`: the next row stays on the same page. `together`: the next row stays on the same page unless a third of the
     page would be empty. `loose`: a page that ends after this row need not be full. `begins_page`: this row is the first
     of its page. `block` and `word` identify the text that begins here, and `notes` the notes that this text refers to.
     `head` is repeated above this row if a page starts with this row. `anchor`: the link target here.
+    `off_grid`: this row may be between two grid lines.
     """
 
     marks: list[Mark] = field(default_factory=list)
-    units: int = 1
+    units: float = 1
     keep: bool = False
     together: bool = False
     loose: bool = False
@@ -92,6 +93,7 @@ class Row:
     head: tuple[Row, ...] = ()
     paragraph: int = -1
     anchor: str = ""
+    off_grid: bool = False
 
 
 def text_rows(
@@ -130,5 +132,5 @@ def notes_in(words: Words, line: Line) -> tuple[int, ...]:
     return tuple(note for word in line.words for note in words.notes.get(word, ())) if words.notes else ()
 
 
-def blank(units: int = 1, *, keep: bool = False) -> Row:
+def blank(units: float = 1, *, keep: bool = False) -> Row:
     return Row(units=units, keep=keep, blank=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,6 +16,8 @@ _ALIGN = {"left": Align.START, "right": Align.END, "center": Align.CENTER}
 _GUTTER = 0.9  # ems between columns
 _MAX_GUTTERS = 0.3  # of the line width, for all gutters together
 _LEAST = 6.0  # points
+_BETWEEN = 1 / 8  # of a grid line, between rows where some have several lines
+_BELOW_HEAD = 1 / 4
 _SAMPLE = 200  # rows read to choose the column widths
 _MAX_UNBROKEN = 6
 MAX_WHOLE_SHARE = 0.5  # of a page's lines; a table up to this height is divided only to fill a page
@@ -40,6 +43,7 @@ def table_rows(table: Table, setter: Setter, left: float, measure: float, elemen
     shapes = [Shape(width, size, align=_ALIGN[align]) for width, align in zip(widths, table.aligns, strict=True)]
     columns = list(zip(places, shapes, strict=True))
     inner = element.child("Table")
+    lead = geometry.lead
 
     def lay(cells: Sequence[Spans], role: str) -> list[Row]:
         return _row(cells, columns, setter, inner.child("TR"), role)
@@ -48,19 +52,20 @@ def table_rows(table: Table, setter: Setter, left: float, measure: float, elemen
     for row in head:
         row.keep = True
     if head:
-        head[0].marks.append(Rule(start, total, geometry.lead * 0.78))
-        head[-1].marks.append(Rule(start, total, -geometry.lead * 0.3))
+        head[0].marks.append(Rule(start, total, lead * 0.78))
+        head[-1].marks.append(Rule(start, total, -lead * 0.3))
     rows = [row for cells in table.rows for row in lay(cells, "TD")]
+    _space(head, rows, _in_sixteenths(geometry.note_lead / lead))
     # A repeated head has no structure element, so that its text is not read twice.
     repeated = tuple(
-        Row([replace(mark, element=None) if isinstance(mark, TextMark) else mark for mark in row.marks], row.units)
+        replace(row, marks=[replace(mark, element=None) if isinstance(mark, TextMark) else mark for mark in row.marks])
         for row in head
     )
     for row in rows[1:]:
         row.head = repeated
     rows = head + rows
     if rows:
-        rows[-1].marks.append(Rule(start, total, -geometry.lead * 0.3))
+        rows[-1].marks.append(Rule(start, total, -lead * 0.3))
     for row in (*rows[len(head) : len(head) + MIN_LINES - 1], *rows[-MIN_LINES:-1]):
         row.keep = True
     for row in rows[:-1]:
@@ -68,25 +73,56 @@ def table_rows(table: Table, setter: Setter, left: float, measure: float, elemen
     return rows
 
 
+def _space(head: Sequence[Row], rows: Sequence[Row], within: float) -> None:
+    """Set the heights of a table's rows: even everywhere, and a whole number of grid lines in all.
+
+    `within`: the height of the lines within a row, which are closer together than two rows are.
+    """
+    lines = [*head, *rows]
+    between = 1.0 if all(row.first for row in rows) else 1 + _BETWEEN
+    for row in lines:
+        row.units = between if row.last else within
+    for row in head[-1:]:
+        row.units += _BELOW_HEAD
+    for row in lines[-1:]:
+        row.units = 1.0
+    ends = [row for row in lines[:-1] if row.last]
+    if ends:
+        more = min(_BETWEEN, math.floor(_spare(lines) / len(ends) * 16) / 16)
+        for row in ends:
+            row.units += more
+    for row in lines[-1:]:
+        row.units += _spare(lines)
+
+
+def _spare(rows: Sequence[Row]) -> float:
+    """The part of a grid line that is left below these rows."""
+    height = sum(row.units for row in rows)
+    return math.ceil(height) - height
+
+
+def _in_sixteenths(height: float) -> float:
+    """Round to sixteenths, whose sums are exact."""
+    return round(height * 16) / 16
+
+
 def _row(
     cells: Sequence[Spans], columns: Sequence[tuple[float, Shape]], setter: Setter, element: Element, role: str
 ) -> list[Row]:
-    """A table row as grid rows, one per line of the tallest cell. `columns`: their left edges and text shapes."""
+    """A table row as rows of the page, one per line of the tallest cell. `columns`: their left edges and shapes."""
     set_cells = [
         _cell(spans, x, shape, setter, element.child(role, attributes=_HEAD_OF_COLUMN * (role == "TH")))
         for (x, shape), spans in zip(columns, cells, strict=True)
     ]
     depth = max([1, *map(len, set_cells)])
     is_whole = depth <= _MAX_UNBROKEN
-    # Lines within a row are closer together than two rows are, and the rows are equally far apart.
-    closer = max(0.0, setter.geometry.lead - setter.geometry.note_lead) * is_whole / max(depth - 1, 1)
     rows = [
-        Row(first=index == 0, last=index == depth - 1, keep=index < depth - 1 and is_whole) for index in range(depth)
+        Row(first=index == 0, last=index == depth - 1, keep=index < depth - 1 and is_whole, off_grid=True)
+        for index in range(depth)
     ]
     for set_lines in set_cells:
         sunk = (depth - len(set_lines)) * (role == "TH")  # head cells are aligned at the bottom, others at the top
         for index, (mark, notes) in enumerate(set_lines, sunk):
-            mark.dy = closer * (index - (depth - 1) * (role == "TH"))
             rows[index].marks.append(mark)
             rows[index].notes += notes
     return rows

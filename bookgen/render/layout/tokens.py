@@ -56,11 +56,17 @@ class Token:
         self._divided: tuple[Break, ...] = ()
 
     def divided(self, hyphenate: Hyphenate) -> tuple[Break, ...]:
-        """The places where a line may end, including hyphenation points. Only words of one piece are hyphenated."""
+        """The places where a line may end, including hyphenation points. Only words of one piece are hyphenated.
+
+        Words in capitals are not: they are names, signs and abbreviations.
+        """
         if not self._divided:
-            *dashes, behind = self.whole
-            self._divided = (*sorted(dashes + self._at_hyphens(hyphenate), key=lambda each: abs(each[0])), behind)
+            self._divided = self._with([] if self.text.isupper() else self._at_hyphens(hyphenate))
         return self._divided
+
+    def _with(self, hyphens: list[Break]) -> tuple[Break, ...]:
+        *dashes, behind = self.whole
+        return (*sorted(dashes + hyphens, key=lambda each: abs(each[0])), behind)
 
     def within(self, room: float, hyphenate: Hyphenate) -> Token:
         """This word for lines of width `room`: the word itself, or a copy that may break inside if it is too wide.
@@ -72,7 +78,7 @@ class Token:
             return self
         narrow = Token(self.pieces, self.gap)
         narrow.end = self.end
-        *places, behind = self.divided(hyphenate)
+        *places, behind = self._with(self._at_hyphens(hyphenate))
         starts = [0.0, *(start for _, start, _, _ in places)]
         ends = [*(end for _, _, end, _ in places), behind[2]]
         if any(end - start > room for start, end in zip(starts, ends, strict=True)):

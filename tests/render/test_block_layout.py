@@ -1,0 +1,155 @@
+"""Quotations, lists, tables and headings are set as good books set them."""
+
+from __future__ import annotations
+
+import io
+import math
+import random
+import re
+import zipfile
+from itertools import pairwise
+
+import docx
+import pytest
+
+from bookgen.render.layout.geometry import geometry
+from bookgen.render.layout.lines import Tail
+from tests.render.conftest import Make, Rendered, render
+from tests.render.measuring import body
+from tests.render.test_docx import of_style
+from tests.render.test_epub import text_of
+from tests.render.test_sent_markdown import SENTENCE, chapter, left_edges, lines
+
+LONG = SENTENCE * 2
+
+
+def test_short_paragraphs_of_a_letter_and_the_one_after_them_have_no_indent(make: Make) -> None:
+    parts = ["Dear Tom,", LONG, f"And {LONG}", "4.2.0", "3.1.0", "Yours,"]
+    book = render(make("It said:\n\n" + "\n>\n".join(f"> {part}" for part in parts)))
+    edges = left_edges(book.layout)
+
+    assert len({edges[line] for line in ("Dear Tom,", "4.2.0", "3.1.0", "Yours,")}) == 1
+    (after,) = [edge for line, edge in edges.items() if line.startswith("The harbour") and line != "The harbour"][:1]
+    assert after == edges["Dear Tom,"]
+    (indented,) = [edge for line, edge in edges.items() if line.startswith("And The")]
+    assert indented > edges["Dear Tom,"]
+    assert [f'<p class="flush">{part.strip()}' in chapter(book) for part in parts] == [
+        True,
+        True,
+        False,
+        True,
+        True,
+        True,
+    ]
+
+
+def pages_of(book: Rendered) -> list[list[str]]:
+    """The lines of each page of the chapters, without list numbers."""
+    pages: dict[int, list[str]] = {}
+    for page, line in lines(book.layout):
+        if not line.rstrip(".").isdigit():
+            pages.setdefault(id(page), []).append(line)
+    return list(pages.values())
+
+
+@pytest.mark.parametrize("above", range(8))
+def test_no_item_of_a_list_is_alone_on_its_page(above: int, make: Make) -> None:
+    steps = "\n".join(f"1. Step number {number} of the work." for number in range(1, 28))
+    book = render(make("\n\n".join([*["A line."] * above, "So:", steps, "It is done."])))
+    counts = [sum(line.startswith("Step") for line in page) for page in pages_of(book)]
+
+    assert 1 not in counts
+
+
+@pytest.mark.parametrize("above", range(14, 24))
+def test_a_short_list_is_kept_on_one_page_as_long_as_it_leaves_no_large_gap(above: int, make: Make) -> None:
+    steps = "\n".join(f"1. Step number {number} of the work." for number in range(1, 7))
+    book = render(make("\n\n".join([*["A line."] * above, steps, *["A line."] * 30])))
+    counts = [sum(line.startswith("Step") for line in page) for page in pages_of(book)]
+
+    assert sorted(counts)[-1] == 6
+
+
+def test_word_keeps_the_ends_of_a_long_list_and_the_whole_of_a_short_one(make: Make) -> None:
+    long, short = ("\n".join(f"1. {name} {number}" for number in range(size)) for name, size in (("Do", 12), ("Go", 3)))
+    document = docx.Document(io.BytesIO(render(make(f"{long}\n\nThen:\n\n{short}")).docx))
+    kept = [bool(item.paragraph_format.keep_with_next) for item in of_style(document, "Book List")]
+
+    assert kept == [True, *[False] * 9, True, False, True, True, False]
+
+
+def test_items_that_are_set_longer_to_fill_a_page_keep_their_numbers(make: Make) -> None:
+    drawn = random.Random(1)
+    words = re.findall(
+        r"\w+",
+        "the harbour was quiet in evening and she could remember it otherwise or so it was said "
+        "then by all people who lived near old mill above river",
+    )
+    items = ["1. " + " ".join(drawn.choices(words, k=drawn.randint(30, 75))) for _ in range(180)]
+    book = render(make("\n".join(items)))
+
+    assert sum(line.rstrip(".").isdigit() for _, line in lines(book.layout)) == 180
+
+
+def test_the_rows_of_a_table_are_even_and_the_text_below_is_on_the_grid(make: Make) -> None:
+    rows = "\n".join(f"| {'Words of a cell that turns. ' * length} | b |" for length in (4, 1, 8, 4, 1, 6))
+    book = render(make(f"{LONG}\n\n| A | B |\n|---|---|\n{rows}\n\n{LONG}"))
+    page = next(page for page in book.layout.pages if page.kind == "chapter")
+    texts = [(y, mark.element.role if mark.element else "", mark) for y, mark in body(page)]
+    cells = [y for y, role, mark in texts if role == "TD" and mark.line.text != "b"]
+    starts = [y for y, role, mark in texts if role == "TD" and mark.line.text == "b"]
+    steps = {round(above - y, 2): y in starts for above, y in pairwise(cells)}
+    prose = {round(math.fmod(y, geometry(book.settings, "6x9").lead), 2) for y, role, _ in texts if role == "P"}
+
+    assert sorted(steps.values()) == [False, True]
+    assert max(steps) in [step for step, starts_row in steps.items() if starts_row]
+    assert len(prose) == 1
+
+
+def test_a_heading_is_closer_to_the_text_that_it_heads(make: Make) -> None:
+    book = render(make("Before.\n\n## Heading\n\nAfter.\n\nMore."))
+    page = next(page for page in book.layout.pages if page.kind == "chapter")
+    height = {mark.line.text: y for y, mark in body(page)}
+    style = docx.Document(io.BytesIO(book.docx)).styles["Heading 2"].paragraph_format
+
+    assert height["Before."] - height["Heading"] > height["Heading"] - height["After."] + 5
+    assert (height["Before."] - height["More."]) / geometry(book.settings, "6x9").lead == pytest.approx(5)
+    assert style.space_before > style.space_after
+
+
+@pytest.mark.parametrize(("word", "is_divided"), [("incomprehensibilities ", True), ("INCOMPREHENSIBILITIES ", False)])
+def test_a_word_in_capitals_is_not_hyphenated(word: str, is_divided: bool, make: Make) -> None:
+    book = render(make("".join(f"{word}{number} " for number in range(60))))
+    tails = [mark.line.tail for page in book.layout.pages if page.kind == "chapter" for _, mark in body(page)]
+
+    assert (Tail.HYPHEN in tails) == is_divided
+
+
+@pytest.mark.parametrize(("language", "is_indented"), [("es", True), ("en", False)])
+def test_speech_with_a_dash_is_indented_below_a_quotation_but_not_at_a_beginning(
+    language: str, is_indented: bool, make: Make
+) -> None:
+    speech = ["—Uno.", "> Dice.", "—Dos.", "***", "—Tres."]
+    book = render(make("\n\n".join(speech), language=language))
+    edges = left_edges(book.layout)
+    document = docx.Document(io.BytesIO(book.docx))
+    styles = {each.text: each.style.name for each in document.paragraphs}
+    with zipfile.ZipFile(io.BytesIO(book.epub)) as package:
+        sheet = package.read("EPUB/style.css").decode()
+
+    assert (edges["—Dos."] > edges["—Tres."]) == is_indented
+    assert edges["—Uno."] == edges["—Tres."]
+    assert [styles[text] for text in ("—Uno.", "—Dos.", "—Tres.")] == [
+        "Book First",
+        "Book Body" if is_indented else "Book First",
+        "Book First",
+    ]
+    assert chapter(book).count('<p class="speech">') == 1
+    assert ("p.speech" in sheet) == is_indented
+
+
+@pytest.mark.parametrize(("language", "title"), [("es", "©"), ("en", "Copyright"), ("ru", "Авторское право")])
+def test_the_copyright_page_of_an_epub_has_a_title_in_the_books_language(language: str, title: str, make: Make) -> None:
+    page = text_of(render(make("Uno.", language=language)).epub, "EPUB/copyright.xhtml")
+
+    assert f"<title>{title}</title>" in page
