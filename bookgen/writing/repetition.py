@@ -116,9 +116,10 @@ def _hashes(sentence: str) -> tuple[int | None, tuple[int, ...]]:
 def repeated(content: str, earlier: Sequence[str]) -> list[Flaw]:
     """A finding for each paragraph that repeats sentences or phrases of earlier chapters or of this chapter.
 
-    Repetition that is probably intended is not reported. This is repetition in quotations, verse and letters, of a
-    sentence soon after its first occurrence, of the chapter's beginning at its end, of the first or last sentences of
-    an earlier chapter, and of a refrain that several chapters share.
+    Repetition that is probably intended is not reported. This is repetition in quotations, verse, letters, lists and
+    tables, in paragraphs that begin in bold, such as warnings, of a sentence soon after its first occurrence, of the
+    chapter's beginning at its end, of the first or last sentences of an earlier chapter, and of a refrain that several
+    chapters share.
     """
     known = [PROFILES.of(each) for each in earlier]
     chapters_with: Counter[int] = Counter(whole for each in known for whole in each.sentences)
@@ -130,7 +131,7 @@ def repeated(content: str, earlier: Sequence[str]) -> list[Flaw]:
     flaws: list[Flaw] = []
     told: set[int] = set()
     for index, paragraph in enumerate(blocks):
-        if index in exempt:
+        if index in exempt or _LABELLED.match(paragraph):
             continue
         said = [(sentence, *_hashes(sentence)) for sentence in sentences.split(paragraph)]
         new = [(sentence, whole) for sentence, whole, _ in said if whole is not None and whole not in told]

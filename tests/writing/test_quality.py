@@ -327,6 +327,7 @@ def test_warnings_and_labels_are_not_avoided_because_they_are_repeated_on_purpos
     chapters = [f"## Before you start\n\n{sentence(number)}\n\n{told}" for number in (1, 2)]
 
     assert to_avoid(chapters) == [sentence(1), sentence(2)]
+    assert repeated(chapters[1], chapters[:1]) == []
 
 
 def test_a_profile_is_the_same_in_every_process():
