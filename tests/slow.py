@@ -86,9 +86,9 @@ SLOW = {
     "writing/proofreading/test_survey.py": "surveys whole books in a process of its own",
     "writing/review/test_bounds.py": "thousands of random replies of an editor",
     "writing/test_bounds.py": "thousands of random replies of a model",
+    "writing/test_chapters_in_view.py": "the prompts of whole books, for windows of every size",
     "writing/test_continuity.py": "books of up to 120 chapters",
     "writing/test_profiles.py": "every kind of local server and model",
-    "writing/test_view.py": "the prompts of whole books, for windows of every size",
     "writing/test_wire.py": "whole books over each SDK",
     "test_planted_facts.py": "books with planted contradictions",
 }

@@ -39,7 +39,7 @@ class AccountTurns:
         self._shared = asyncio.Semaphore(1)
 
     @asynccontextmanager
-    async def of(self, account_id: int) -> AsyncIterator[None]:
+    async def turn(self, account_id: int) -> AsyncIterator[None]:
         """A context that holds one of the account's turns. Raises RenderingFailed if too many of its jobs wait."""
         line = self._lines.setdefault(account_id, _Line(self._at_once))
         if line.inside >= self._at_once + self._waiting:

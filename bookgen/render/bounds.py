@@ -24,7 +24,7 @@ _BLOCKS = re.compile(r"\n[ \t]*\n")
 _ESCAPED = re.compile(r"\\.")
 
 
-def explodes(source: str) -> bool:
+def has_too_many_brackets(source: str) -> bool:
     """Whether the brackets in the text would take the parser too long."""
     return sum(_brackets(block) ** 2 for block in _BLOCKS.split(source)) > MAX_BRACKETS**2
 
@@ -41,7 +41,7 @@ def _brackets(block: str) -> int:
     return nested + open_
 
 
-def chains(tokens: Sequence[Token]) -> bool:
+def has_chained_notes(tokens: Sequence[Token]) -> bool:
     """Whether more than MAX_CALLING_NOTES footnotes refer to other footnotes."""
     within, calling = False, 0
     for token in tokens:

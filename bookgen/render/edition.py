@@ -7,7 +7,7 @@ from functools import cached_property
 
 from bookgen.render.cover.job import CoverDesign
 from bookgen.render.fonts.families import BY_SETTING
-from bookgen.render.fonts.typeface import writes
+from bookgen.render.fonts.typeface import has_alphabet
 from bookgen.render.layout.compose import Composer
 from bookgen.render.layout.page import Layout, Pagination
 from bookgen.render.layout.spreads import SpreadComposer, for_spreads
@@ -28,7 +28,7 @@ class Edition:
     def __init__(
         self, manuscript: Manuscript, settings: ExportSettings, key: str, cover_design: CoverDesign | None = None
     ) -> None:
-        if not writes(BY_SETTING[settings.font], manuscript.language):
+        if not has_alphabet(BY_SETTING[settings.font], manuscript.language):
             settings = replace(settings, font="sans")
         self.manuscript = manuscript
         self.cover_design = cover_design

@@ -91,8 +91,8 @@ def parse(
     text = clean(source)
     lines = with_markdown_breaks(text.split("\n"))
     marked = "\n".join(map(with_marked_indent, lines) if verse else lines)
-    tokens = [] if bounds.explodes(text) else (_VERSE_PARSER if verse else _PARSER).parse(marked)
-    if not tokens or bounds.chains(tokens):
+    tokens = [] if bounds.has_too_many_brackets(text) else (_VERSE_PARSER if verse else _PARSER).parse(marked)
+    if not tokens or bounds.has_chained_notes(tokens):
         return tuple(bounds.plain(text)), ()
     reader = _Reader(tokens, polish, verse=verse)
     blocks = [as_break(block) for block in reader.blocks("") if not _is_empty(block)]

@@ -75,7 +75,7 @@ class RenderPool:
 
     def turn(self, account_id: int) -> AbstractAsyncContextManager[None]:
         """A context in which the account may run a job. Raises RenderingFailed if too many of its jobs wait already."""
-        return self._accounts.of(account_id)
+        return self._accounts.turn(account_id)
 
     async def run(self, job: Any) -> Any:
         """Run a job and return its result. Cancelling the caller cancels the job.

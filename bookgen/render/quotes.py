@@ -99,11 +99,11 @@ class _Quotes:
         if not self._outer:
             return not self._is_open_typeset(place)
         other = self._double_after_other.of(place)
-        if other < len(self._text) and not self._is_opening(other):
+        if other < len(self._text) and not self._opens_nested(other):
             return True
         return self._double_after_digit.of(place) < other
 
-    def _is_opening(self, place: int) -> bool:
+    def _opens_nested(self, place: int) -> bool:
         """Whether the double mark at `place` opens a quotation within an open one."""
         after = self._text[place + 1 : place + 2] or " "
         return _opens(self._text[place - 1], after, is_open=True)
@@ -123,7 +123,7 @@ class _Quotes:
         opens = _opens(previous, after, is_open=self._inner > 0)
         if self._is_unspaced(previous):
             opens = not self._inner
-        if opens and not self._begins_a_word(place):
+        if opens and not self._is_leading_apostrophe(place):
             self._inner += 1
             return self._language.quotes[2]
         if self._inner and not opens and not after.isalnum() and not self._text.endswith("'n", 0, place):
@@ -139,7 +139,7 @@ class _Quotes:
             return _BY.match(self._text, place + 1) is not None
         return not self._inner or _INCHES.match(self._text, place + 1) is not None
 
-    def _begins_a_word(self, place: int) -> bool:
+    def _is_leading_apostrophe(self, place: int) -> bool:
         """Whether a single mark before a word is an apostrophe, as in 'tis, although it could open a quotation.
 
         It is also an apostrophe if no later mark closes it. Exception: outside double quotation marks, at the
@@ -151,7 +151,7 @@ class _Quotes:
         if self._language.unspaced:
             return False
         end = len(text)
-        if self._outer and not self._is_opening(double := self._double_after_other.of(place)):
+        if self._outer and not self._opens_nested(double := self._double_after_other.of(place)):
             end = double  # a quotation within speech ends before the speech does
         if self._closes_single.of(place) < end:
             return False

@@ -43,7 +43,7 @@ def polisher(language: Locale) -> Callable[[str], str]:
         if "= " in text:
             text = _EQUALS.sub(_NBSP, text)
         if ". " in text:
-            text = _INITIALS.sub(_held, text)
+            text = _INITIALS.sub(_with_no_break_spaces, text)
         if '"' in text or "'" in text:
             if language.code == "he":
                 text = _GERESH.sub("׳", _GERSHAYIM.sub("״", text))
@@ -53,7 +53,7 @@ def polisher(language: Locale) -> Callable[[str], str]:
     return polish
 
 
-def _held(found: re.Match[str]) -> str:
+def _with_no_break_spaces(found: re.Match[str]) -> str:
     """The matched text with no-break spaces if it is a name's initials, as in "J. R. R. Tolkien"; else as it is."""
     is_name = found[0].isupper() and found[1].isupper() and len(found[0].split()) <= _MAX_INITIALS
     return found[0].replace(" ", _NBSP) if is_name else found[0]

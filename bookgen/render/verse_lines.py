@@ -39,7 +39,7 @@ def is_in_lines(paragraph: str) -> bool:
         return False
     if all(map(_is_mark, first)):
         return True
-    is_prose = _is_filled(lines) or all(map(_SENTENCE_END.search, lines[:-1]))
+    is_prose = _may_be_wrapped(lines) or all(map(_SENTENCE_END.search, lines[:-1]))
     return not is_prose and all(_letters(line) <= _MAX_LETTERS_OF_LONG_LINES for line in lines)
 
 
@@ -68,7 +68,7 @@ def _is_capital(letter: str) -> bool:
     return letter != "" and unicodedata.category(letter) in ("Lu", "Lt")
 
 
-def _is_filled(lines: list[str]) -> bool:
+def _may_be_wrapped(lines: list[str]) -> bool:
     """Whether an editor may have wrapped the lines: none had room for the first word of the next one."""
     width = max(map(_letters, lines))
     words = (line.lstrip(" \t").partition(" ")[0] for line in lines[1:])
@@ -85,14 +85,14 @@ def with_marked_indent(line: str) -> str:
 
 def without_indents(spans: Spans) -> tuple[Spans, tuple[int, ...]]:
     """The spans without the marks of `with_marked_indent`, and each line's indent in spaces; empty if none has one."""
-    lines = [line for line in lines_by_hand(spans) if any(map(_shows, line))]
+    lines = [line for line in lines_by_hand(spans) if any(map(_has_visible_text, line))]
     indents = tuple("".join(span.text for span in line).count(_MARK) for line in lines)
     bare = (replace(span, text=_MARKS.sub("", span.text)) for span in spans)
     kept = tuple(span for span in bare if span.text or span.note is not None)
     return kept, indents if any(indents) else ()
 
 
-def _shows(span: Span) -> bool:
+def _has_visible_text(span: Span) -> bool:
     """Whether the span has visible text or a note. A no-break space counts as text: poets set empty lines with it."""
     return span.note is not None or bool(_MARKS.sub("", span.text).strip(" "))
 

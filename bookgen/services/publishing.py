@@ -17,7 +17,7 @@ from bookgen.errors import Conflict, NotFound, RenderTimeout, must_exist
 from bookgen.files.keeping import Files
 from bookgen.models import Book, Chapter, Cover, Plan
 from bookgen.render.characters import one_line
-from bookgen.render.fonts.missing import unprintable
+from bookgen.render.fonts.missing import why_unprintable
 from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
 from bookgen.render.page_slices import some_pages
@@ -164,7 +164,7 @@ class Publisher:
     async def font_warning(self, book: Book) -> str | None:
         """What to do about a title that no installed font can show; None if one can."""
         text = f"{book.title} {book.subtitle}".strip()
-        return None if text.isascii() else await compute(unprintable, text, book.content_language)
+        return None if text.isascii() else await compute(why_unprintable, text, book.content_language)
 
     async def _book(self, account_id: int, book_id: int) -> tuple[Book, Plan]:
         """The book and its owner's plan."""

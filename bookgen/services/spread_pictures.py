@@ -59,8 +59,8 @@ class Painter:
 
         `patience`: how many seconds to wait for a busy or absent provider; None: until its outage ends.
         """
-        told = f"{scene.picture}\n{chapter.title}\n{chapter.summary}\n{book.theme}"
-        job = SceneJob(_seed(book), pictures.cast(book), told, chapter.chapter_number)
+        story_text = f"{scene.picture}\n{chapter.title}\n{chapter.summary}\n{book.theme}"
+        job = SceneJob(_seed(book), pictures.cast(book), story_text, chapter.chapter_number)
         request = ImageRequest(
             STAGE,
             pictures.prompt(book, scene.picture),

@@ -14,14 +14,14 @@ R = TypeVar("R")
 
 
 def by_sentence(find: Callable[P, R]) -> Callable[P, R]:
-    return _remembered(find, most=4_096, longest=400)
+    return _cached(find, most=4_096, longest=400)
 
 
 def by_paragraph(find: Callable[P, R]) -> Callable[P, R]:
-    return _remembered(find, most=2_048, longest=5_000)
+    return _cached(find, most=2_048, longest=5_000)
 
 
-def _remembered(find: Callable[P, R], *, most: int, longest: int) -> Callable[P, R]:
+def _cached(find: Callable[P, R], *, most: int, longest: int) -> Callable[P, R]:
     """A function like `find` that caches the results for texts of at most `longest` characters.
 
     The cache holds the `most` results that were used most recently.

@@ -21,6 +21,7 @@ from bookgen.writing import (
     tightening,
 )
 from bookgen.writing.budget import MAX_PART_WORDS, Part
+from bookgen.writing.chapters_in_view import view_before
 from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.flaw import Flaw, paragraphs
 from bookgen.writing.material import ChapterDraft, Finding, Material, TextChange, anchor
@@ -28,7 +29,6 @@ from bookgen.writing.part_reply import Stretch, read_stretch, stops_short
 from bookgen.writing.part_request import Task, part_request
 from bookgen.writing.refusal import raise_if_refused
 from bookgen.writing.steps import Steps
-from bookgen.writing.view import view_before
 from bookgen.writing.window import WINDOW, clip, smaller
 
 MAX_CONTINUATIONS = 3  # of one part

@@ -15,7 +15,7 @@ _FILE = Path(__file__).with_name("common_words.toml")
 
 
 @dataclass(frozen=True, slots=True)
-class Tells:
+class Thresholds:
     """How clearly a text must be in another language than the expected one before it counts as such.
 
     Only words that are in the word list of just one of the two languages count. Those of the other language must be at
@@ -26,7 +26,7 @@ class Tells:
     times: float
 
 
-def is_in_another(code: str, words: Sequence[str], tells: Tells) -> bool:
+def is_in_another(code: str, words: Sequence[str], thresholds: Thresholds) -> bool:
     """Whether the lower-case `words` are in another language that is written in the same script as `code`.
 
     If there is no word list for the language `code`, only English is recognised as another language.
@@ -38,7 +38,7 @@ def is_in_another(code: str, words: Sequence[str], tells: Tells) -> bool:
     own = lists[code]
     for tag, theirs in lists.items():
         found = _count(counts, theirs - own) if tag != code else 0
-        if found >= len(words) * tells.min_share and found > tells.times * _count(counts, own - theirs):
+        if found >= len(words) * thresholds.min_share and found > thresholds.times * _count(counts, own - theirs):
             return True
     return False
 

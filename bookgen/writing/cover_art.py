@@ -66,8 +66,8 @@ def portrait(material: Material) -> str:
     """
     book, bible = material.book, material.book.bible
     text = "\n".join(chapter.content for chapter in material.chapters).casefold()
-    places = _most_told(_entries(bible, "places"), text)
-    things = _most_told(_entries(bible, "motifs", "terms"), text)
+    places = _most_mentioned(_entries(bible, "places"), text)
+    things = _most_mentioned(_entries(bible, "motifs", "terms"), text)
     if is_non_fiction(book):
         people, recurring = "", ", ".join(_text(each, "name") for each in things)
     else:
@@ -95,7 +95,7 @@ def _entries(bible: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
     return [each for each in records if isinstance(each, Mapping)]
 
 
-def _most_told(entries: Sequence[Mapping[str, Any]], text: str) -> list[Mapping[str, Any]]:
+def _most_mentioned(entries: Sequence[Mapping[str, Any]], text: str) -> list[Mapping[str, Any]]:
     """The MAX_ENTRIES entries of a bible that the text names most often. Entries with equal counts keep their order."""
     found = [(_mentions(_text(each, "name"), text), each) for each in entries]
     named = [(count, each) for count, each in found if count] or found

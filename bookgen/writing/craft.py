@@ -173,10 +173,10 @@ def craft(book: Book, *, brief: bool = False) -> str:
 
 def has_refrains(book: Book) -> bool:
     """Whether the book may repeat itself for the sound, because of its genre or because its author asked for it."""
-    return is_sung(book) or announces_refrains(book)
+    return repeats_passages(book) or announces_refrains(book)
 
 
-def is_sung(book: Book) -> bool:
+def repeats_passages(book: Book) -> bool:
     """Whether books of this genre repeat whole verses or paragraphs."""
     return story_kind(book) in ("children", "verse") or bool(_SUNG.search(book.genre))
 

@@ -10,10 +10,10 @@ from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest, is_collection
 from bookgen.providers.text import Block, Message, TextReply
 from bookgen.words import measure, tokens
 from bookgen.writing import budget, context
+from bookgen.writing.chapters_in_view import ShownChapters
 from bookgen.writing.language import language
 from bookgen.writing.material import Finding, Material, TextChange, anchor
 from bookgen.writing.seam import join
-from bookgen.writing.view import ShownChapters
 from bookgen.writing.window import WINDOW
 
 TASK_TOKENS = 4_500  # of the request for a chapter together with the request for its digest

@@ -77,7 +77,7 @@ _TRADES = {
 }
 
 
-async def for_story(book: Book) -> str:
+async def names_prompt(book: Book) -> str:
     """The part of the outline request with the drawn names, trades and towns; empty if the book is not a story."""
     return await compute(drawn, book) if _kind(book) in ("fiction", "children", "") else ""
 

@@ -29,7 +29,7 @@ def instructions(request: TextRequest) -> str:
 
 def echoed(text: str, instructed: str) -> list[str]:
     """The sentences of `text` that occur in `instructed`."""
-    whole, running, pairs = _known(instructed)
+    whole, running, pairs = _comparable_forms(instructed)
     found = []
     for sentence in sentences.split(text):
         said = units(sentence)
@@ -59,7 +59,7 @@ def _has_own_words(paragraph: str, instructed: str) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _known(instructed: str) -> tuple[frozenset[tuple[str, ...]], str, frozenset[tuple[str, ...]]]:
+def _comparable_forms(instructed: str) -> tuple[frozenset[tuple[str, ...]], str, frozenset[tuple[str, ...]]]:
     """The instructions in the forms that `echoed` compares a text with.
 
     These are the words of each sentence and clause, all words as one string, and each pair of adjacent words.

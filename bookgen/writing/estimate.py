@@ -13,10 +13,10 @@ from bookgen.words import tokens
 from bookgen.writing import context
 from bookgen.writing.blurb import MAX_CHAPTERS_TOKENS, MAX_OPENING_TOKENS
 from bookgen.writing.budget import Lengths
+from bookgen.writing.chapters_in_view import HEADING_TOKENS, first_shown, is_read_alone
 from bookgen.writing.language import ProseLanguage, language
 from bookgen.writing.proofreading.edits import WINDOW_WORDS
 from bookgen.writing.review.parts import text_tokens
-from bookgen.writing.view import HEADING_TOKENS, first_shown, is_read_alone
 from bookgen.writing.window import WINDOW
 
 Prices = Callable[[str, Usage], int | None]  # the cost of a usage with a model, in micro-units; None: price unknown
@@ -127,9 +127,9 @@ def _review(basis: Basis, revision: RevisionMode, context_tokens: int) -> Iterat
         answered = read + findings * FINDING_REPLY
         yield Usage(calls=parts, input_tokens=answered, output_tokens=findings * EDITS_REPLY)
     if revision is RevisionMode.COMPARE:
-        told, new = findings * VERDICT_REPLY, findings * VERSIONS
-        yield Usage(calls=parts, input_tokens=new, output_tokens=told, cache_write_tokens=read)
-        yield Usage(calls=parts, input_tokens=new, output_tokens=told, cache_read_tokens=read)
+        output, new = findings * VERDICT_REPLY, findings * VERSIONS
+        yield Usage(calls=parts, input_tokens=new, output_tokens=output, cache_write_tokens=read)
+        yield Usage(calls=parts, input_tokens=new, output_tokens=output, cache_read_tokens=read)
 
 
 def _proofreading(basis: Basis) -> Usage:
@@ -179,31 +179,31 @@ class _Prompt:
         return self.cached + self.new
 
 
-def _prompts(static: int, sizes: Sequence[int], told: int, room: int) -> list[_Prompt]:
+def _prompts(static: int, sizes: Sequence[int], digest_tokens: int, room: int) -> list[_Prompt]:
     """The prompt of each chapter.
 
-    In tokens: `static`, the part that is the same for all chapters; `sizes`, the chapters' texts; `told`, one digest;
-    `room`, the limit for the texts of earlier chapters.
+    In tokens: `static`, the part that is the same for all chapters; `sizes`, the chapters' texts; `digest_tokens`, one
+    digest; `room`, the limit for the texts of earlier chapters.
     """
     prompts = [_Prompt(0, static, shown=False)]
     was_first = was_shown = 0
     for place in range(1, len(sizes)):
         first = first_shown(sizes[:place], room)
         shown = sum(sizes[first:place])
-        cached = static + was_first * told + (was_shown if first == was_first else 0)
-        prompts.append(_Prompt(cached, static + first * told + shown - cached, shown=first < place))
+        cached = static + was_first * digest_tokens + (was_shown if first == was_first else 0)
+        prompts.append(_Prompt(cached, static + first * digest_tokens + shown - cached, shown=first < place))
         was_first, was_shown = first, shown
     return prompts
 
 
-def _chapters(basis: Basis, told: int, room: int) -> Iterator[Usage]:
+def _chapters(basis: Basis, digest_tokens: int, room: int) -> Iterator[Usage]:
     """The calls that write the chapters, and those that make digests of them for later chapters.
 
-    `told`: tokens of one digest; `room`: how many tokens the texts of earlier chapters may take in a prompt.
+    `digest_tokens`: tokens of one digest; `room`: how many tokens the texts of earlier chapters may take in a prompt.
     """
     prose = language(basis.content_language)
     texts = [prose.usual_tokens(max(budget, 1)) for budget in basis.budgets]
-    prompts = _prompts(basis.static, [text + HEADING_TOKENS for text in texts], told, room)
+    prompts = _prompts(basis.static, [text + HEADING_TOKENS for text in texts], digest_tokens, room)
     for place, (text, prompt) in enumerate(zip(texts, prompts, strict=True)):
         parts = max(-(-basis.budgets[place] // Lengths.within(WINDOW, prose).longest), 1)
         writing, end = _writing(text, parts, prompt, place)

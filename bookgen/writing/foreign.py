@@ -8,7 +8,7 @@ from bookgen.models import Book
 from bookgen.words import count_words
 from bookgen.writing.author_wishes import announces_language, is_bilingual, phrases
 from bookgen.writing.bounded_cache import by_paragraph
-from bookgen.writing.common_words import Tells, is_in_another
+from bookgen.writing.common_words import Thresholds, is_in_another
 from bookgen.writing.flaw import Flaw, paragraphs, without_code
 from bookgen.writing.language import primary
 from bookgen.writing.not_prose import has_speech, not_prose
@@ -65,8 +65,8 @@ MIN_TELLING_WORDS = 3
 _WORD = re.compile(r"[^\W\d_]+")
 _WITH_LISTS = (("latin",), ("cyrillic",), ("arabic",))  # scripts of several languages, told apart by their words
 # A chapter has many words, so a smaller share is sufficient.
-PARAGRAPH_TELLS = Tells(min_share=0.12, times=3)
-CHAPTER_TELLS = Tells(min_share=0.05, times=2)
+PARAGRAPH_THRESHOLDS = Thresholds(min_share=0.12, times=3)
+CHAPTER_THRESHOLDS = Thresholds(min_share=0.05, times=2)
 MIN_CHAPTER_WORDS = 60  # a shorter text is judged by its paragraphs
 
 
@@ -122,7 +122,7 @@ def mostly_foreign(text: str, tag: str) -> bool:
     if sum(map(len, own)) < sum(map(len, blocks)) / 2:
         return True
     together = "\n\n".join(own)
-    return not _is_in_script(code, together) or _reads_as_another(code, together, MIN_CHAPTER_WORDS, CHAPTER_TELLS)
+    return not _is_in_script(code, together) or _reads_as_another(code, together, MIN_CHAPTER_WORDS, CHAPTER_THRESHOLDS)
 
 
 @by_paragraph
@@ -132,7 +132,7 @@ def _is_in(code: str, paragraph: str) -> bool:
     if code in _TELLING:
         ours, theirs = (len(letters.findall(paragraph)) for letters in _TELLING[code])
         return theirs < max(MIN_TELLING_WORDS, ours)
-    return not _reads_as_another(code, paragraph, MIN_WORDS, PARAGRAPH_TELLS)
+    return not _reads_as_another(code, paragraph, MIN_WORDS, PARAGRAPH_THRESHOLDS)
 
 
 def _is_in_script(code: str, text: str) -> bool:
@@ -153,11 +153,11 @@ def _is_in_script(code: str, text: str) -> bool:
     return telling is None or found[telling] >= dense * MIN_TELLING_SHARE
 
 
-def _reads_as_another(code: str, text: str, min_words: int, tells: Tells) -> bool:
+def _reads_as_another(code: str, text: str, min_words: int, thresholds: Thresholds) -> bool:
     if _OF_LANGUAGE.get(code, ("latin",)) not in _WITH_LISTS:
         return False
     words = _WORD.findall(text.casefold())
-    return len(words) >= min_words and is_in_another(code, words, tells)
+    return len(words) >= min_words and is_in_another(code, words, thresholds)
 
 
 def _in_all(runs: re.Pattern[str], text: str) -> int:

@@ -11,11 +11,11 @@ from bookgen.models import Book, BookKind, Chapter, Digest, is_collection
 from bookgen.providers.text import CallsHalted
 from bookgen.threads import compute
 from bookgen.writing import continuity
+from bookgen.writing.chapters_in_view import is_read_alone, size
 from bookgen.writing.continuity import stored_digest
 from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.material import Material
 from bookgen.writing.steps import Steps
-from bookgen.writing.view import is_read_alone, size
 
 MAX_NOTED = 8  # digests made during one chapter; if a pasted book needs more, the next chapters make them
 PATIENCE_SECONDS = 60.0  # to wait for a busy or absent provider

@@ -100,7 +100,7 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
 
     If a reply breaks off, its complete chapters are kept, and the others are asked for in smaller pieces.
     """
-    plan = _Plan(book, await drawn_names.for_story(book))
+    plan = _Plan(book, await drawn_names.names_prompt(book))
     while len(plan.chapters) < book.chapter_count:
         try:
             await plan.request_next_piece(steps)

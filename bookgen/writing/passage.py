@@ -10,6 +10,7 @@ from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
 from bookgen.threads import compute
 from bookgen.words import count_words, tokens
 from bookgen.writing import brief, context, reply_cleanup
+from bookgen.writing.chapters_in_view import view_before
 from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.fence import fenced
 from bookgen.writing.language import language
@@ -17,7 +18,6 @@ from bookgen.writing.material import Material
 from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.refusal import raise_if_refused
 from bookgen.writing.steps import Steps
-from bookgen.writing.view import view_before
 from bookgen.writing.window import WINDOW, clip, fitted
 
 STAGE = "passage"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from bookgen import threads
 from bookgen.models import Book, Chapter, is_collection
 from bookgen.words import count_words
-from bookgen.writing.craft import has_refrains, is_sung
+from bookgen.writing.craft import has_refrains, repeats_passages
 from bookgen.writing.facts import settled
 from bookgen.writing.flaw import Flaw
 from bookgen.writing.foreign import foreign
@@ -73,7 +73,7 @@ def _inspect(content: str, book: Book, chapter: Chapter, earlier: Sequence[str])
         *foreign(content, book),
         *settled.deviations(content, book),
         *(() if has_refrains(book) else (*repeated(content, earlier), *moral(content, book.content_language))),
-        *(() if is_sung(book) else repeated_paragraphs(content)),
+        *(() if repeats_passages(book) else repeated_paragraphs(content)),
         *stock_paragraphs(content, book.content_language),
         *same_edges(content, earlier),
         *_length(content, chapter, MAX_DRIFT_OF_VERSE if is_collection(book) else MAX_DRIFT),

@@ -10,10 +10,10 @@ from bookgen.errors import InvalidInput
 from bookgen.providers.text import Message, TextRequest
 from bookgen.threads import compute
 from bookgen.writing import brief, chapter_plan, context, planning, structured
+from bookgen.writing.chapters_in_view import ShownChapters, view_before
 from bookgen.writing.material import Material, OutlineChapter
 from bookgen.writing.outline_form import ReplyForm, read_numbered, refuse_nonsense, with_plans
 from bookgen.writing.steps import Steps
-from bookgen.writing.view import ShownChapters, view_before
 from bookgen.writing.window import WINDOW, clip, fitted
 
 REWORK = """\

@@ -11,7 +11,7 @@ from itertools import combinations
 from bookgen.render.layout.lines import Line, Tail
 from bookgen.render.layout.page import Layout, Page
 from bookgen.render.layout.rows import Element, TextMark
-from bookgen.render.layout.tokens import SPACE_WIDTH
+from bookgen.render.layout.word_metrics import SPACE_WIDTH
 from bookgen.render.scene_breaks import SCENE_BREAK
 
 

@@ -25,7 +25,7 @@ class HeldJobs:
         return asyncio.create_task(self._do(account_id, number))
 
     async def _do(self, account_id: int, number: int) -> None:
-        async with self._turns.of(account_id):
+        async with self._turns.turn(account_id):
             self.begun.append((account_id, number))
             await self.ends[account_id, number].wait()
 
@@ -94,7 +94,7 @@ async def test_accounts_whose_jobs_timed_out_share_one_turn_for_a_while() -> Non
     turns = AccountTurns(at_once=2, waiting=3, clock=clock)
     for account_id in (1, 2, 3):
         with pytest.raises(RenderTimeout):
-            async with turns.of(account_id):
+            async with turns.turn(account_id):
                 raise RenderTimeout
     work = HeldJobs(turns)
 

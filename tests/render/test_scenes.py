@@ -97,7 +97,7 @@ def test_every_place_can_be_drawn_at_every_hour(place: tuple[str, object]) -> No
     word = place[0].split("|")[0].replace(r"\b", "")
     assert places.PLACES[[p[1] for p in places.PLACES].index(place[1])] is place  # type: ignore[arg-type]
 
-    seen = {hour.name: pixels(replace(SCENE, told=f"Pip {word} {hour.name}")) for hour in places.HOURS}
+    seen = {hour.name: pixels(replace(SCENE, story_text=f"Pip {word} {hour.name}")) for hour in places.HOURS}
 
     assert all(len(image.getcolors(1 << 16) or range(99)) > 40 for image in seen.values())
 
@@ -108,7 +108,7 @@ def darkness(image: Image.Image) -> float:
 
 @pytest.mark.usefixtures("small")
 def test_night_is_darker_than_day() -> None:
-    day, night = (pixels(replace(SCENE, told=f"Pip in the meadow {hour}")) for hour in ("by day", "at night"))
+    day, night = (pixels(replace(SCENE, story_text=f"Pip in the meadow {hour}")) for hour in ("by day", "at night"))
 
     assert darkness(night) > darkness(day) + 60
 
@@ -116,7 +116,7 @@ def test_night_is_darker_than_day() -> None:
 @pytest.mark.usefixtures("small")
 def test_only_the_figures_mentioned_in_a_scene_are_drawn() -> None:
     alone = pixels(SCENE)
-    two = pixels(replace(SCENE, told="Pip and Bruno in the meadow by day"))
+    two = pixels(replace(SCENE, story_text="Pip and Bruno in the meadow by day"))
     blue = figures.colour("#3f7fc4")
 
     def has_hat(image: Image.Image) -> bool:
@@ -210,4 +210,4 @@ def test_a_scene_plays_where_its_first_words_say(told: str, paint: object) -> No
     ],
 )
 def test_a_figure_is_drawn_if_the_picture_shows_it_and_not_if_only_a_thing_is_theirs(told: str, is_there: bool) -> None:
-    assert make._is_told_of("Mrs Finch: a tiny brown bird", told) is is_there
+    assert make._is_mentioned("Mrs Finch: a tiny brown bird", told) is is_there

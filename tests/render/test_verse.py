@@ -10,7 +10,7 @@ import pytest
 from docx.shared import Pt
 
 from bookgen.render.layout.geometry import geometry
-from bookgen.render.layout.tokens import SPACE_WIDTH
+from bookgen.render.layout.word_metrics import SPACE_WIDTH
 from bookgen.render.markdown import parse
 from bookgen.render.model import Heading, Span, Verse
 from bookgen.render.preview import html_pages

@@ -46,7 +46,7 @@ async def test_a_book_that_is_not_a_story_gets_no_suggestions(genre: str) -> Non
 
 
 async def test_a_picture_book_gets_names_but_no_trades_or_premises() -> None:
-    told = await drawn_names.for_story(
+    told = await drawn_names.names_prompt(
         replace(picture_book(5, ages=AgeRange.TODDLERS).book, description="", theme="courage")
     )
 
@@ -102,15 +102,15 @@ async def test_a_short_idea_is_planned_from_one_of_the_less_likely_premises_in_o
 async def test_suggestions_repeat_for_the_same_book_and_differ_for_another_book_or_outline() -> None:
     book = a_book(bible={}, genre="Novel", description=SHORT)
 
-    first = await drawn_names.for_story(book)
+    first = await drawn_names.names_prompt(book)
 
-    assert await drawn_names.for_story(book) == first
-    assert await drawn_names.for_story(replace(book, id=book.id + 1)) != first
-    assert await drawn_names.for_story(replace(book, bible={"premise": "The last outline."})) != first
+    assert await drawn_names.names_prompt(book) == first
+    assert await drawn_names.names_prompt(replace(book, id=book.id + 1)) != first
+    assert await drawn_names.names_prompt(replace(book, bible={"premise": "The last outline."})) != first
 
 
 async def test_a_language_without_names_gets_none() -> None:
-    assert "women: " not in await drawn_names.for_story(a_book(bible={}, genre="Novel", content_language="th"))
+    assert "women: " not in await drawn_names.names_prompt(a_book(bible={}, genre="Novel", content_language="th"))
 
 
 def test_names_with_mc_have_a_capital_after_it() -> None:

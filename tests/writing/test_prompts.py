@@ -23,7 +23,7 @@ async def test_a_chapter_prompt_has_exactly_one_word_count():
     await write_chapter(written(4, upto=2), 3, steps)
 
     asked = steps.of_stage("chapter")[0]
-    assert asked.described()["words"] == 396
+    assert asked.described()["words"] == 400
     assert re.findall(r"\d+ words", whole(asked)) == ["400 words"]
 
 

@@ -12,7 +12,7 @@ from bookgen.render.cover.faces import DisplayFace
 from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.typeface import Pieces, Typeface, clusters
 from bookgen.render.layout.bidi import has_rtl, parts
-from bookgen.render.layout.tokens import SPACE_WIDTH
+from bookgen.render.layout.word_metrics import SPACE_WIDTH
 from bookgen.render.layout.words import units
 
 # Words that belong to the next word, so a line should not end with them.
@@ -66,7 +66,7 @@ class Units:
         self._hyphens = Hyphens(language)
         self._tracking = face.tracking
 
-    def of(self, text: str, widest: float) -> list[Unit]:
+    def divide(self, text: str, widest: float) -> list[Unit]:
         """Divide a text into units. A word wider than `widest` becomes several.
 
         `widest` is the line width at the smallest type size, in per mille of that size.
@@ -80,11 +80,11 @@ class Units:
         if not word.isascii() and any(map(is_wide, word)) and not _is_korean(word):
             cut = [part for part, _ in units(word)]
             ends = itertools.pairwise([*cut, ""])
-            whole = [self._unit(part, 0.0, _between(part, after, self._within)) for part, after in ends]
-            return [*whole[:-1], self._unit(cut[-1], SPACE_WIDTH, _behind(cut[-1]))]
-        unit = self._unit(word, SPACE_WIDTH, _behind(word))
+            whole = [self._unit(part, 0.0, _cost_between(part, after, self._within)) for part, after in ends]
+            return [*whole[:-1], self._unit(cut[-1], SPACE_WIDTH, _cost_after(cut[-1]))]
+        unit = self._unit(word, SPACE_WIDTH, _cost_after(word))
         if unit.width <= widest or has_rtl(word):
-            return [unit] if unit.width <= widest else self._anywhere(word, widest)
+            return [unit] if unit.width <= widest else self._divide_anywhere(word, widest)
         return self._hyphenated(word, widest)
 
     def _hyphenated(self, word: str, widest: float) -> list[Unit]:
@@ -93,13 +93,13 @@ class Units:
         found: list[Unit] = []
         for start, end in itertools.pairwise(places):
             last = end == len(word)
-            part = self._unit(word[start:end], SPACE_WIDTH * last, _behind(word) if last else 60.0)
+            part = self._unit(word[start:end], SPACE_WIDTH * last, _cost_after(word) if last else 60.0)
             if part.width > widest * 0.9:
-                return self._anywhere(word, widest)
+                return self._divide_anywhere(word, widest)
             found.append(part if last else Unit(part.pieces, part.width, 0.0, 60.0, hyphen))
         return found
 
-    def _anywhere(self, word: str, widest: float) -> list[Unit]:
+    def _divide_anywhere(self, word: str, widest: float) -> list[Unit]:
         """Divide a word that cannot be hyphenated into units of almost the width `widest`, between any two letters."""
         found: list[Unit] = []
         held = ""
@@ -108,7 +108,7 @@ class Units:
                 found.append(self._unit(held, 0.0, 60.0))
                 held = ""
             held += letter
-        return [*found, self._unit(held, SPACE_WIDTH, _behind(word))]
+        return [*found, self._unit(held, SPACE_WIDTH, _cost_after(word))]
 
     def _unit(self, text: str, gap: float, cost: float) -> Unit:
         pieces = self._pieces(text)
@@ -126,7 +126,7 @@ def spaced(text: str) -> bool:
     return all(character < "\u0530" or "\u1e00" <= character < "\u2070" for character in text)
 
 
-def broken(units: Sequence[Unit], count: int, evenness: float) -> Lines | None:
+def break_lines(units: Sequence[Unit], count: int, evenness: float) -> Lines | None:
     """Break the units into exactly `count` lines at the lowest cost.
 
     Returns None if there are fewer units than lines, or if the lines would be very uneven: to save time, very uneven
@@ -192,7 +192,7 @@ def _cheapest(
     return best
 
 
-def _behind(word: str) -> float:
+def _cost_after(word: str) -> float:
     """The cost of a line break after a word."""
     if word[-1] in _ENDS:
         return -12.0
@@ -201,7 +201,7 @@ def _behind(word: str) -> float:
     return 70.0 if word.casefold().strip("«»“”\"'(¿¡") in _LEANING else 0.0
 
 
-def _between(part: str, after: str, within: float) -> float:
+def _cost_between(part: str, after: str, within: float) -> float:
     """The cost of a line break between two ideographs, `part` before it and `after` behind it.
 
     `within` is the cost of a break that may divide a word. A break after a punctuation mark or a particle costs less.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bookgen.render.characters import one_line
-from bookgen.render.cover.breaking import Unit, Units, broken, spaced
+from bookgen.render.cover.breaking import Unit, Units, break_lines, spaced
 from bookgen.render.cover.drawing import Box
 from bookgen.render.cover.faces import DisplayFace
 from bookgen.render.fonts.face import Face
@@ -23,7 +23,7 @@ _GREEK = re.compile("[\u0370-\u03ff][\u0300-\u036f]+")
 _AIR = 70.0  # the smallest distance between the ink of two lines, per mille of the size
 _BY_SENSE, _EVEN = 100.0, 2000.0  # the cost of uneven lines; the second is tried if letters would be too small
 _FEWER = 1.12  # one more line is only used if it makes the letters larger by this factor,
-_TORN = 0.004  # plus this for each point that its most expensive break costs
+_BREAK_COST_WEIGHT = 0.004  # plus this for each point that its most expensive break costs
 
 _Glyph = tuple[Face, int, float, float, float]  # face, glyph, x and y per mille of the size, and scale
 
@@ -90,12 +90,12 @@ class SetText:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Typeset lines. Lengths are per mille of the type size, chosen later. `torn`: the cost of the worst line break."""
+    """Typeset lines. Lengths are per mille of the type size, chosen later."""
 
     lines: tuple[GlyphOutline, ...]
     pitch: float
     capital: float
-    torn: float
+    worst_break_cost: float
 
     def fitted(self, measure: float, height: float, largest: float) -> SetText:
         ink = self.lines[0].top - self.lines[-1].bottom + self.pitch * (len(self.lines) - 1)
@@ -129,7 +129,7 @@ class Typesetter:
                 if block is None:
                     continue
                 found = block.fitted(measure, height, largest)
-                worth = _FEWER + _TORN * block.torn if best and best.size >= least else 1.0
+                worth = _FEWER + _BREAK_COST_WEIGHT * block.worst_break_cost if best and best.size >= least else 1.0
                 if best is None or found.size > best.size * worth:
                     best = found
             if best is not None and best.size >= least:
@@ -141,7 +141,7 @@ class Typesetter:
     def _units_of(self, text: str, widest: float) -> list[Unit]:
         key = text, round(widest)
         if key not in self._units:
-            self._units[key] = Units(self._typeface, self._tag, self.face, self._kind).of(text, widest)
+            self._units[key] = Units(self._typeface, self._tag, self.face, self._kind).divide(text, widest)
         return self._units[key]
 
     def _counts(self, units: Sequence[Unit], measure: float, height: float, largest: float) -> range:
@@ -155,7 +155,7 @@ class Typesetter:
     def _block(self, text: str, units: Sequence[Unit], count: int, evenness: float) -> _Block | None:
         key = text, len(units), count, evenness
         if key not in self._blocks:
-            lines = broken(units, count, evenness)
+            lines = break_lines(units, count, evenness)
             self._blocks[key] = self._set(text, lines) if lines else None
         return self._blocks[key]
 
@@ -163,8 +163,8 @@ class Typesetter:
         rtl = is_rtl(text)
         outlines = tuple(self._outline(line, rtl) for line in lines)
         needed = [below.top - above.bottom + _AIR for above, below in itertools.pairwise(outlines)]
-        torn = max([0.0, *(line[-1].cost for line in lines[:-1])])
-        return _Block(outlines, max([self.face.lead * 1000, *needed]), self._capital(text, outlines), torn)
+        worst_break_cost = max([0.0, *(line[-1].cost for line in lines[:-1])])
+        return _Block(outlines, max([self.face.lead * 1000, *needed]), self._capital(text, outlines), worst_break_cost)
 
     def _outline(self, line: Sequence[Unit], rtl: bool) -> GlyphOutline:
         glyphs: list[_Glyph] = []

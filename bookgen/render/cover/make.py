@@ -5,9 +5,9 @@ from __future__ import annotations
 from PIL import Image
 
 from bookgen.render.cover.families import DESIGNS
-from bookgen.render.cover.front import draw_front, draw_scene, family_in, family_of, scene_of
 from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, PictureJob, ReceivedJob
 from bookgen.render.cover.over_picture import lettered
+from bookgen.render.cover.variants import draw_front, draw_scene, family_in, family_of, scene_of
 from bookgen.render.incoming_images import received
 from bookgen.render.model import Picture
 from bookgen.render.pdf.raster import raster

@@ -20,8 +20,8 @@ from bookgen.render.layout.bidi import is_rtl
 MIN_CAPITAL_HEIGHT = 0.06  # of a title; a little more than 9 pixels in a thumbnail of 160
 _LARGEST_TITLE = 0.22
 _SUBTITLE, _AUTHOR = 0.043, 0.052
-_MIN_BESIDE = 0.02
-_LESSER = 0.5  # the factor for subtitle and author next to a very long title
+_MIN_SMALL_TEXT = 0.02
+_SMALL_SCALE = 0.5  # the factor for subtitle and author next to a very long title
 _GAP = 0.04
 
 # Shares of the sheet's height tried for the title, in this order, until it is large enough.
@@ -106,7 +106,7 @@ class Sheet:
         return is_rtl(self.copy.title)
 
     @property
-    def filled(self) -> bool:
+    def title_crowds_design(self) -> bool:
         """Whether the title leaves no room for the design, or is too small to be read in a thumbnail."""
         title = next((each for each in self.drawing.letterings if each.role == "title"), None)
         small = title is not None and title.height < MIN_CAPITAL_HEIGHT * self.drawing.width
@@ -119,17 +119,18 @@ class Sheet:
         enough, subtitle and author are made smaller. `largest`: the title's largest size, as a share of the sheet's
         width.
         """
-        for lesser in (1.0, _LESSER):
-            texts = self._texts(measure, height, share, largest, lesser)
+        for small_scale in (1.0, _SMALL_SCALE):
+            texts = self._texts(measure, height, share, largest, small_scale)
             if texts.title.capital >= MIN_CAPITAL_HEIGHT * self.drawing.width:
                 break
         return texts
 
-    def _texts(self, measure: float, height: float, share: float, largest: float, lesser: float) -> Texts:
-        """Set the texts as for `texts`, with the sizes of subtitle and author multiplied by `lesser`."""
-        gap = self.drawing.width * _GAP * lesser
-        subtitle = self._beside(self.copy.subtitle, self.typography.subtitle, measure, height, _SUBTITLE * lesser)
-        author = self._beside(self.copy.author, self.typography.author, measure, height, _AUTHOR * lesser)
+    def _texts(self, measure: float, height: float, share: float, largest: float, small_scale: float) -> Texts:
+        """Set the texts as for `texts`, with the sizes of subtitle and author multiplied by `small_scale`."""
+        gap = self.drawing.width * _GAP * small_scale
+        largest_subtitle, largest_author = _SUBTITLE * small_scale, _AUTHOR * small_scale
+        subtitle = self._small_text(self.copy.subtitle, self.typography.subtitle, measure, height, largest_subtitle)
+        author = self._small_text(self.copy.author, self.typography.author, measure, height, largest_author)
         room = height - sum(text.height + gap * 2 for text in (author, subtitle) if text)
         faces = (self.typography.title, NARROW) if spaced(self.copy.title) else (self.typography.title,)
         tries = itertools.product(_TITLE_SHARES, faces)
@@ -149,7 +150,9 @@ class Sheet:
             self._typesetters[face] = Typesetter(face, self.copy.language)
         return self._typesetters[face]
 
-    def _beside(self, text: str, face: DisplayFace, measure: float, height: float, largest: float) -> SetText | None:
+    def _small_text(
+        self, text: str, face: DisplayFace, measure: float, height: float, largest: float
+    ) -> SetText | None:
         """Set the subtitle or the author, in several lines if one line would be too small. None if the text is empty.
 
         `measure` and `height`: the width and height for all texts, in pixels. `largest`: the largest size, as a share
@@ -159,10 +162,10 @@ class Sheet:
             return None
         width = self.drawing.width
         setter = self._typesetter(face)
-        one_line = setter.fitted(text, measure, largest * width * 1.3, largest * width, _MIN_BESIDE * width)
+        one_line = setter.fitted(text, measure, largest * width * 1.3, largest * width, _MIN_SMALL_TEXT * width)
         if one_line.size >= largest * width * 0.7:
             return one_line
-        return setter.fitted(text, measure, height * 0.12, largest * width * 0.8, _MIN_BESIDE * width)
+        return setter.fitted(text, measure, height * 0.12, largest * width * 0.8, _MIN_SMALL_TEXT * width)
 
     def place(
         self,

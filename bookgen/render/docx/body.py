@@ -134,7 +134,7 @@ class BodyWriter:
         """The spans as XML. `rtl`: whether they read from right to left; None: as the book does."""
         return "".join(self._span(span, self._rtl if rtl is None else rtl) for span in spans)
 
-    def _way(self, lines: Sequence[Spans]) -> tuple[bool, str]:
+    def _direction(self, lines: Sequence[Spans]) -> tuple[bool, str]:
         """Whether a text reads from right to left, and the XML property for it if that differs from the book."""
         rtl = reads_rtl(lines, self._rtl)
         return rtl, "" if rtl == self._rtl else f'<w:bidi w:val="{int(rtl)}"/>'
@@ -168,11 +168,11 @@ class BodyWriter:
                 self._flush = False
                 inset = twips(self._geometry.indent * 1.2 * depth)
                 further = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>' if depth > 1 else ""
-                rtl, way = self._way((spans,))
+                rtl, direction = self._direction((spans,))
                 if depth <= 1 and stands_in_lines(spans):
                     further = '<w:ind w:firstLine="0"/>'
                 kept = "<w:keepNext/>" * self._announces
-                return paragraph(style, self.spans(spans, rtl=rtl), kept + way + further)
+                return paragraph(style, self.spans(spans, rtl=rtl), kept + direction + further)
             case model.Heading(level, spans):
                 self._flush = True
                 heading = self.spans(spans)
@@ -232,14 +232,15 @@ class BodyWriter:
     def _verse(self, verse: model.Verse) -> str:
         """Lines of verse as XML. A short stanza stays on one page, and so does a short poem in a book of verse."""
         lead, last, place = twips(self._geometry.lead), len(verse.lines) - 1, self._place
-        rtl, way = self._way(verse.lines)
+        rtl, direction = self._direction(verse.lines)
         out = []
         for index, line in enumerate(verse.lines):
             before = 0 if index or place.begins else lead
             after = lead if index == last and not self._in_verse else 0
             goes_on = (place.is_whole or last < _KEPT_LINES) if index < last else place.is_whole and not place.ends
-            ways = "<w:keepNext/>" * goes_on + way + spacing(before, after) + self._verse_indent(verse, index)
-            out.append(paragraph("BookVerse", self.spans(line, rtl=rtl), ways))
+            around = spacing(before, after)
+            properties = "<w:keepNext/>" * goes_on + direction + around + self._verse_indent(verse, index)
+            out.append(paragraph("BookVerse", self.spans(line, rtl=rtl), properties))
         return "".join(out)
 
     def _verse_indent(self, verse: model.Verse, line: int) -> str:

@@ -77,14 +77,14 @@ class _DocxWriter:
         document = self._document
         self._drop_old_styles()
         StyleSheet(document, self._geometry, self._settings, self._language, poems=bool(self._poems)).apply()
-        furniture = self._furniture()
-        plain = self._plain_furniture()
+        shared = self._headers_and_footers()
+        plain = self._plain_headers_and_footers()
         chapters = self._manuscript.chapters
         out = [self._front(plain)]
         for index, section in enumerate(chapters):
             out.append(self._chapter(index, section))
             numbers = '<w:pgNumType w:fmt="decimal" w:start="1"/>' if index == 0 else ""
-            properties = self._section(furniture | self._chapter_head(section), self._start, numbers)
+            properties = self._section(shared | self._chapter_head(section), self._section_type, numbers)
             out.append(_break(properties) if index < len(chapters) - 1 else properties)
         self._notes()
         self._properties()
@@ -96,7 +96,7 @@ class _DocxWriter:
         return rezip(buffer.getvalue(), {"word/document.xml": body.encode(), "word/fontTable.xml": fonts})
 
     @property
-    def _start(self) -> str:
+    def _section_type(self) -> str:
         """The Word section type of a chapter: "oddPage" to begin it on a right-hand page, else "nextPage".
 
         "oddPage" is used only in the print profile, if the settings ask for it. Known limitation: after a blank page
@@ -113,7 +113,7 @@ class _DocxWriter:
 
     # front matter
 
-    def _front(self, furniture: dict[str, str]) -> str:
+    def _front(self, headers_and_footers: dict[str, str]) -> str:
         book, settings = self._manuscript, self._settings
         out: list[str] = []
         if settings.include_cover and book.cover:
@@ -142,7 +142,7 @@ class _DocxWriter:
         if not out:
             return ""
         numbers = '<w:pgNumType w:fmt="lowerRoman" w:start="1"/>'
-        return "".join(out) + _break(self._section(furniture, "nextPage", numbers))
+        return "".join(out) + _break(self._section(headers_and_footers, "nextPage", numbers))
 
     def _page(self, style: str, lines: list[str], sunk: float) -> list[str]:
         """Paragraphs on a page of their own, starting `sunk` lines below the top."""
@@ -163,10 +163,10 @@ class _DocxWriter:
         for index, section in enumerate(self._manuscript.chapters):
             if not section.repeats_book_title:
                 label = self._pagination.chapter_labels[section.number]
-                ways = f"<w:keepNext/>{above}" * bool(section.poems)
+                properties = f"<w:keepNext/>{above}" * bool(section.poems)
                 number = section.number if chapter_heading(section, self._settings, self._language)[0] else None
-                ways += f'<w:ind w:left="{column}" w:hanging="{column}"/>' * (number is not None)
-                out.append(_entry("TOC1", section.name, index, label, ways, number=number))
+                properties += f'<w:ind w:left="{column}" w:hanging="{column}"/>' * (number is not None)
+                out.append(_entry("TOC1", section.name, index, label, properties, number=number))
             style = "TOC1" if section.repeats_book_title else "TOC2"
             for poem in section.poems:
                 number, label = self._poems[poem.anchor], self._pagination.poem_labels[poem.anchor]
@@ -202,7 +202,7 @@ class _DocxWriter:
 
     # sections, heads and folios
 
-    def _section(self, furniture: dict[str, str], start: str, numbers: str) -> str:
+    def _section(self, headers_and_footers: dict[str, str], section_type: str, numbers: str) -> str:
         geometry = self._geometry
         trim = geometry.trim
         inside = geometry.inside(self._pagination.pages)
@@ -217,19 +217,19 @@ class _DocxWriter:
         }
         attributes = " ".join(f'w:{name}="{twips(value)}"' for name, value in margins.items())
         references = "".join(
-            f'<w:{part}Reference w:type="{kind}" r:id="{furniture[f"{part}-{kind}"]}"/>'
+            f'<w:{part}Reference w:type="{kind}" r:id="{headers_and_footers[f"{part}-{kind}"]}"/>'
             for part in ("header", "footer")
             for kind in _KINDS
         )
         bidi = "<w:bidi/>" if self._language.rtl else ""
         return (
             f"<w:sectPr>{references}"
-            f'<w:type w:val="{start}"/>'
+            f'<w:type w:val="{section_type}"/>'
             f'<w:pgSz w:w="{twips(trim.width)}" w:h="{twips(trim.height)}"/>'
             f"<w:pgMar {attributes}/>{numbers}<w:titlePg/>{bidi}</w:sectPr>"
         )
 
-    def _furniture(self) -> dict[str, str]:
+    def _headers_and_footers(self) -> dict[str, str]:
         """Add the headers and footers that all chapters share. Returns their ids by names such as "header-even".
 
         The header of left pages has the book's title, and the footer of all pages has the page number, each only if the
@@ -246,7 +246,7 @@ class _DocxWriter:
         }
 
     def _chapter_head(self, section: Section) -> dict[str, str]:
-        """Add the header of a chapter's right pages, with its title. Returns its id by its name, as `_furniture` does.
+        """Add the header of a chapter's right pages, with its title. Returns its id by the name "header-default".
 
         If possible, the title is a Word field, which Word updates when the heading is edited.
         """
@@ -265,7 +265,7 @@ class _DocxWriter:
         words = title[:most].split()
         return " ".join(words[: max(1, len(words) - 1)]).rstrip(" ,;:—–-") + "…"
 
-    def _plain_furniture(self) -> dict[str, str]:
+    def _plain_headers_and_footers(self) -> dict[str, str]:
         header, footer = self._header(paragraph("Header", "")), self._footer(paragraph("Footer", ""))
         return {f"{part}-{kind}": rid for part, rid in (("header", header), ("footer", footer)) for kind in _KINDS}
 

@@ -24,7 +24,7 @@ def instance(source: Source, *, bold: bool, italic: bool, letters: frozenset[int
     wanted.flags = hb.SubsetFlags.NOTDEF_OUTLINE
     data = bytearray(hb.subset(face, wanted).blob.data)
     if bold:
-        _say_bold(data)
+        _mark_bold(data)
     return bytes(data)
 
 
@@ -37,7 +37,7 @@ def pinned(face: hb.Face, places: Mapping[str, float], dropped: Iterable[str]) -
     return wanted
 
 
-def _say_bold(data: bytearray) -> None:
+def _mark_bold(data: bytearray) -> None:
     """Mark a font file as bold. A bold instance of a variable file still carries that file's regular flags."""
     tables = {bytes(data[at : at + 4]): at for at in range(12, 12 + 16 * int.from_bytes(data[4:6], "big"), 16)}
     for tag, place, off, on in ((b"OS/2", 62, _REGULAR, _BOLD), (b"head", 44, 0, 1)):

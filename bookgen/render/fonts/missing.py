@@ -20,7 +20,7 @@ def to_install(tags: Collection[str]) -> str:
     return f"apt install {' '.join(packages)}"
 
 
-def unprintable(text: str, language: str) -> str | None:
+def why_unprintable(text: str, language: str) -> str | None:
     """What is wrong with a title that no font of this machine covers, and what to do. None if it can be printed."""
     if all(character < FIRST_UNSURE for character in text):
         return None

@@ -46,7 +46,7 @@ class Typeface:
         self._measuring = measuring
         self.place = ""  # such as " in chapter 3", for the error message
         self._language = language
-        chosen = body if body and writes(body, language) else BY_SETTING[font]
+        chosen = body if body and has_alphabet(body, language) else BY_SETTING[font]
         self._body = own_script(language) or chosen
         self.unspaced = locale(language).unspaced
         self._helpers: tuple[Source, ...] = FALLBACKS if font == "serif" else (SANS, *FALLBACKS)
@@ -182,7 +182,7 @@ class Typeface:
 
 
 @cache
-def writes(source: Source, tag: str) -> bool:
+def has_alphabet(source: Source, tag: str) -> bool:
     """Whether a face has the alphabet of a language, as far as that is Latin, Greek or Cyrillic.
 
     A face may lack a few of the letters. If it lacked more, too many words would mix two faces.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.typeface import Typeface, clusters
 from bookgen.render.layout.lines import Line, Shape, Tail
-from bookgen.render.layout.tokens import Token
+from bookgen.render.layout.word_metrics import Token
 from bookgen.render.layout.words import Words
 
 LEAD_IN = 4  # words

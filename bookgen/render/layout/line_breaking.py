@@ -9,7 +9,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bookgen.render.layout.tokens import HYPHEN_PENALTY, Break, Hyphenate, Token
+from bookgen.render.layout.word_metrics import HYPHEN_PENALTY, Break, Hyphenate, Token
 from bookgen.render.layout.words import Words
 
 STRETCH, SHRINK = 125.0, 55.0

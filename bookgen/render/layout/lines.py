@@ -20,7 +20,7 @@ from bookgen.render.layout.line_breaking import (
     in_last_word,
     third_hyphen,
 )
-from bookgen.render.layout.tokens import SPACE_WIDTH, Token
+from bookgen.render.layout.word_metrics import SPACE_WIDTH, Token
 from bookgen.render.layout.words import Words, divided
 
 _SQUEEZED = 96.0  # percent; a line with narrower letters has a word that is too long for it

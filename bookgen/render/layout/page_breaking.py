@@ -37,7 +37,7 @@ class Cut(NamedTuple):
 # A path of pages: its cost, its last page, the path before that. Plain tuples for speed, since a long chapter has
 # thousands of them.
 _Page = tuple[float, int, int, int, tuple[Change, ...]]
-_Way = tuple[float, Any, Any]
+_Path = tuple[float, Any, Any]
 
 
 class PageSearch:
@@ -83,9 +83,9 @@ class PageSearch:
             self._find_spans()
             self._changing = True
             best = self._search(first_is_recto, most=best[0])
-        return _path(best)
+        return _cuts(best)
 
-    def _search(self, recto: bool, most: float = math.inf) -> _Way:
+    def _search(self, recto: bool, most: float = math.inf) -> _Path:
         """The cheapest path of pages over all rows.
 
         It goes page by page and keeps the cheapest path to each page end; for left-hand pages, the cheapest for each
@@ -93,13 +93,13 @@ class PageSearch:
         path; costlier ones are dropped.
         """
         count = len(self._rows)
-        layer: dict[tuple[int, int], _Way] = {(0, 0): (0.0, None, None)}
-        best: _Way = (math.inf, None, None)
+        layer: dict[tuple[int, int], _Path] = {(0, 0): (0.0, None, None)}
+        best: _Path = (math.inf, None, None)
         page = 0
         while layer and page <= 2 * count:
-            following: dict[tuple[int, int], _Way] = {}
-            for (start, verso_short), way in layer.items():
-                spent = way[0]
+            following: dict[tuple[int, int], _Path] = {}
+            for (start, verso_short), path in layer.items():
+                spent = path[0]
                 if spent >= best[0]:
                     continue
                 for found in self._pages_from(start, page == 0):
@@ -107,7 +107,7 @@ class PageSearch:
                     total = spent + cost
                     if end >= count:
                         if total < best[0]:
-                            best = (total, found, way)
+                            best = (total, found, path)
                         continue
                     if recto and page:
                         total += UNEVEN * min(abs(short - verso_short), _MAX_UNEVEN_LINES)
@@ -116,7 +116,7 @@ class PageSearch:
                     key = (end, 0 if recto else short)
                     known = following.get(key)
                     if known is None or total < known[0]:
-                        following[key] = (total, found, way)
+                        following[key] = (total, found, path)
             layer = following
             recto = not recto
             page += 1
@@ -136,7 +136,7 @@ class PageSearch:
         if not opening:
             while start < count - 1 and rows[start].blank:
                 start += 1
-        end = self._fullest(start)
+        end = self._end_of_fullest(start)
         found: list[_Page] = []
         if self._changing:
             if end < count:
@@ -197,7 +197,7 @@ class PageSearch:
             change: sorted(span for span in spans.values() if self._can_change(span[2], change)) for change in (1, -1)
         }
 
-    def _fullest(self, start: int) -> int:
+    def _end_of_fullest(self, start: int) -> int:
         """The row after the fullest page that begins at `start`.
 
         The page has as many rows as fit with their notes, at least one. It ends before a row with `begins_page`.
@@ -248,9 +248,9 @@ class PageSearch:
         return cost
 
 
-def _path(way: _Way) -> list[Cut]:
+def _cuts(path: _Path) -> list[Cut]:
     cuts: list[Cut] = []
-    _, page, before = way
+    _, page, before = path
     while page is not None:
         _, start, end, _, changes = page
         cuts.append(Cut(start, end, changes))

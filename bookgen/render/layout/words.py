@@ -11,7 +11,7 @@ from itertools import pairwise
 from bookgen.render.characters import is_wide
 from bookgen.render.fonts.typeface import Pieces, Typeface
 from bookgen.render.layout.bidi import Gap, has_rtl, parts
-from bookgen.render.layout.tokens import IDEOGRAPHIC, SEAM, SPACE, Hyphenate, Token, after_dashes
+from bookgen.render.layout.word_metrics import IDEOGRAPHIC, SEAM, SPACE, Hyphenate, Token, after_dashes
 from bookgen.render.model import Span, Spans
 
 LONG = 34

@@ -98,7 +98,7 @@ def keywords(manuscript: Manuscript) -> str:
     return manuscript.subject or manuscript.title
 
 
-def make_pressable(file: PdfFile, manuscript: Manuscript) -> None:
+def make_print_ready(file: PdfFile, manuscript: Manuscript) -> None:
     """Make the file a PDF/X-1a, as printers require.
 
     It then names the printing process and paper that its colours are meant for, by a name from the ICC's registry.
@@ -110,17 +110,17 @@ def make_pressable(file: PdfFile, manuscript: Manuscript) -> None:
     printing = pdfdoc.PDFString("Offset printing on coated paper after SWOP")
     registry = pdfdoc.PDFString("http://www.color.org")
     condition = RULES["press"]["output_condition"]
-    _intend(file, "/GTS_PDFX", condition, OutputCondition=printing, RegistryName=registry)
+    _set_output_intent(file, "/GTS_PDFX", condition, OutputCondition=printing, RegistryName=registry)
 
 
 def make_archival(file: PdfFile, manuscript: Manuscript) -> None:
     """Make the file a PDF/A-2a and PDF/UA-1: add the colour profile and the XMP metadata."""
     colours = compressed(_SRGB.read_bytes(), N=3)
-    _intend(file, "/GTS_PDFA1", "sRGB", DestOutputProfile=file.refer(colours, "icc"))
+    _set_output_intent(file, "/GTS_PDFA1", "sRGB", DestOutputProfile=file.refer(colours, "icc"))
     file.catalog["Metadata"] = file.refer(StreamObject(_xmp(manuscript), Type="/Metadata", Subtype="/XML"), "xmp")
 
 
-def _intend(file: PdfFile, standard: str, condition: str, **more: Any) -> None:
+def _set_output_intent(file: PdfFile, standard: str, condition: str, **more: Any) -> None:
     """Set the output intent: the standard and the printing or display condition of the colours."""
     named = pdfdoc.PDFString(condition)
     intent = dictionary(Type="/OutputIntent", S=standard, OutputConditionIdentifier=named, Info=named, **more)

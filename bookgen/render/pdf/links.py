@@ -10,7 +10,7 @@ from bookgen.render.layout.bidi import Item
 from bookgen.render.layout.lines import Line
 from bookgen.render.layout.page import Link, Page
 from bookgen.render.layout.rows import Element, TextMark
-from bookgen.render.layout.tokens import SPACE_WIDTH
+from bookgen.render.layout.word_metrics import SPACE_WIDTH
 
 
 def links(page: Page) -> Iterator[Link]:

@@ -97,7 +97,7 @@ class Tags:
             elsewhere = f"<</Type/MCR/Pg {_to(document, _page(page))}/MCID {number}>>"
             kids.append(((page, number), str(number) if page == first else elsewhere))
         for kid in element.kids:
-            if self._stands(kid):
+            if self._has_content(kid):
                 place = self._content.get(id(kid), [(0, 0)])[0]
                 kids.append((place, _to(document, self._element(document, kid, name))))
         if content:  # a link comes in the middle of its paragraph's content
@@ -113,9 +113,9 @@ class Tags:
     def _name(self, element: Element) -> str:
         return self._names.setdefault(id(element), f"SE{len(self._names):07d}")
 
-    def _stands(self, element: Element) -> bool:
+    def _has_content(self, element: Element) -> bool:
         """Whether the element or a descendant has content on a page."""
-        return id(element) in self._content or any(self._stands(kid) for kid in element.kids)
+        return id(element) in self._content or any(self._has_content(kid) for kid in element.kids)
 
 
 class _Written(pdfdoc.PDFObject):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from bookgen.render.fonts.style import LIFT_MARK, Style
 from bookgen.render.layout.bidi import Item
 from bookgen.render.layout.lines import Line, Tail
-from bookgen.render.layout.tokens import SPACE, SPACE_WIDTH
+from bookgen.render.layout.word_metrics import SPACE, SPACE_WIDTH
 
 _SOFT_HYPHEN = "/Span<</ActualText<FEFF00AD>>>BDC[{}]TJ EMC"
 

@@ -10,13 +10,13 @@ from PIL import Image
 from bookgen.errors import InvalidInput
 from bookgen.render.cover.colour import TITLE_CONTRAST, WHITE, Colour, readable
 from bookgen.render.cover.families import DESIGNS
-from bookgen.render.cover.front import draw_front, family_of
 from bookgen.render.cover.job import Copy, CoverDesign
+from bookgen.render.cover.variants import draw_front, family_of
 from bookgen.render.layout.compose import setter_for
 from bookgen.render.layout.lines import Align, Line
 from bookgen.render.layout.setter import Setter
 from bookgen.render.model import Manuscript, Picture
-from bookgen.render.pdf.archive import describe, make_pressable
+from bookgen.render.pdf.archive import describe, make_print_ready
 from bookgen.render.pdf.barcode import Barcode
 from bookgen.render.pdf.file import PdfFile
 from bookgen.render.pdf.fontfile import EmbeddedFont
@@ -79,7 +79,7 @@ class _Wrap:
     def written(self) -> bytes:
         file, cover = self._file, self._manuscript.cover
         describe(file, self._manuscript)
-        make_pressable(file, self._manuscript)
+        make_print_ready(file, self._manuscript)
         trim = (BLEED, BLEED, self._width - BLEED, BLEED + self._height)
         file.set_boxes(trim=trim, bleed=(0, 0, self._width, self._tall))
         front, ground = self._picture_front(cover) if cover and not self._design else self._drawn_front()

@@ -8,7 +8,7 @@ from bookgen.render.layout.front import anchor
 from bookgen.render.layout.page import Layout, Page, Placed
 from bookgen.render.layout.rows import Fill, Image, Rule, TextMark
 from bookgen.render.model import Manuscript, Picture
-from bookgen.render.pdf.archive import describe, make_archival, make_pressable
+from bookgen.render.pdf.archive import describe, make_archival, make_print_ready
 from bookgen.render.pdf.file import ARCHIVAL, PRESS, OutlineEntry, PdfFile
 from bookgen.render.pdf.fontfile import EmbeddedFont
 from bookgen.render.pdf.inks import inks, rgb
@@ -67,7 +67,7 @@ class _PdfWriter:
                 file.draw([mark])
             self._draw(index, above)
             if self._digital:
-                self._lead(index, page, shift)
+                self._add_links(index, page, shift)
             file.end_page()
         self._finish()
         return file.written()
@@ -84,7 +84,7 @@ class _PdfWriter:
                 file.catalog["PageLayout"] = "/TwoPageRight"
             make_archival(file, self._manuscript)
         else:
-            make_pressable(file, self._manuscript)
+            make_print_ready(file, self._manuscript)
         if preferences:
             file.catalog["ViewerPreferences"] = dictionary(**preferences)
 
@@ -166,7 +166,7 @@ class _PdfWriter:
             self._printed[picture] = self._to_inks(picture)
         return self._printed[picture]
 
-    def _lead(self, index: int, page: Page, shift: float) -> None:
+    def _add_links(self, index: int, page: Page, shift: float) -> None:
         """Add the page's link targets and its links."""
         file, up = self._file, self._bleed
         for name in page.anchors:

@@ -11,12 +11,12 @@ SIDE = 2625  # pixels; 8.5 inches plus bleed on both sides, at 300 dpi
 class SceneJob:
     """A request for a spread's picture.
 
-    `figures` are descriptions "name: look", the hero first. `told` is the text of what happens and where.
+    `figures` are descriptions "name: look", the hero first. `story_text` is the text of what happens and where.
     """
 
     seed: str
     figures: tuple[str, ...]
-    told: str
+    story_text: str
     number: int
 
 

@@ -58,75 +58,78 @@ def make_sheet(job: SheetJob) -> FinishedPicture:
 
 
 def draw_scene(drawing: Drawing, job: SceneJob) -> None:
-    chance = chance_of(job.seed, str(job.number), job.told)
-    paint = place_of(job.told, chance)
-    hour = HOURS[0] if paint is space else hour_of(job.told, chance)
+    text = job.story_text
+    chance = chance_of(job.seed, str(job.number), text)
+    paint = place_of(text, chance)
+    hour = HOURS[0] if paint is space else hour_of(text, chance)
     scene = Scenery(drawing, hour, chance)
     if paint not in (room, space):
         sky(scene)
-        _props(scene, job.told, "far", 0)
+        _props(scene, text, "far", 0)
     paint(scene)
     hero, *others = (figure(each) for each in job.figures)
-    present = [each for each, told in zip(others, job.figures[1:], strict=True) if _is_told_of(told, job.told)]
+    present = [
+        each for each, description in zip(others, job.figures[1:], strict=True) if _is_mentioned(description, text)
+    ]
     toward = chance.random() < 0.5
     x = 500.0 if len(present) > 1 else (385 if toward else 615) if present else chance.uniform(430, 570)
-    _props(scene, job.told, "sky", x)
-    _props(scene, job.told, "air", x)
+    _props(scene, text, "sky", x)
+    _props(scene, text, "air", x)
     away = 1 if toward else -1
     for at, other in enumerate(present[:2]):
-        _put(scene, other, x + away * (290 - 560 * at), GROUND + 55 - at * 25, at == 0 and not toward, job.told, 0.86)
-    _props(scene, job.told, "held", x)
-    _put(scene, hero, x, GROUND + 110, toward, job.told, 1.0)
-    _props(scene, job.told, "ground", x)
+        _put(scene, other, x + away * (290 - 560 * at), GROUND + 55 - at * 25, at == 0 and not toward, text, 0.86)
+    _props(scene, text, "held", x)
+    _put(scene, hero, x, GROUND + 110, toward, text, 1.0)
+    _props(scene, text, "ground", x)
     if paint in GREEN:
         _near(scene)
 
 
-def _is_told_of(figure_told: str, told: str) -> bool:
-    """Whether the first non-empty line of `told`, which says what the picture shows, names the figure.
+def _is_mentioned(figure_description: str, story_text: str) -> bool:
+    """Whether the first non-empty line of `story_text`, which says what the picture shows, names the figure.
 
-    `figure_told` is the figure's description "name: look". A possessive, as in "Ada's ladder", does not count.
+    `figure_description` is the figure's description "name: look". A possessive, as in "Ada's ladder", does not count.
     """
-    name = figure_told.partition(":")[0].strip().lower()
-    shown = next((line for line in told.lower().splitlines() if line.strip()), "")
+    name = figure_description.partition(":")[0].strip().lower()
+    shown = next((line for line in story_text.lower().splitlines() if line.strip()), "")
     words = [name, *(word for word in name.split() if len(word) >= MIN_NAME)]
     return bool(name) and any(re.search(rf"(?<!\w){re.escape(word)}(?!\w|['’]s\b)", shown) for word in words)
 
 
-def _put(scene: Scenery, who: StoryFigure, x: float, y: float, left: bool, told: str, scale: float) -> None:
+def _put(scene: Scenery, who: StoryFigure, x: float, y: float, left: bool, story_text: str, scale: float) -> None:
     shade = mix(scene.hour.lit(colour("#4b5a3a")), WHITE, 0.15)
     scene.brush(x, y + 4).ellipse(0, 0, 92 * who.size * scale, 13, shade)
-    draw_figure(scene.brush(x, y, TALL * scale, flip=left), who, _pose(told, scene.chance))
+    draw_figure(scene.brush(x, y, TALL * scale, flip=left), who, _pose(story_text, scene.chance))
 
 
-def _pose(told: str, chance: random.Random) -> str:
-    return first_mentioned(told, POSES) or chance.choice(("stand", "wave", "walk"))
+def _pose(story_text: str, chance: random.Random) -> str:
+    return first_mentioned(story_text, POSES) or chance.choice(("stand", "wave", "walk"))
 
 
-def _props(scene: Scenery, told: str, where: str, x: float) -> None:
+def _props(scene: Scenery, story_text: str, where: str, x: float) -> None:
     """Draw the things in PROPS that the text mentions, near a hero at `x`.
 
     Only things whose place in PROPS is `where` are drawn: "far", "sky", "air", "held" or "ground".
     """
     chance = scene.chance
-    for words, draw, hangs in PROPS:
-        if hangs != where or not re.search(rf"\b(?:{words})", told.lower()):
+    for words, draw, layer in PROPS:
+        if layer != where or not re.search(rf"\b(?:{words})", story_text.lower()):
             continue
-        of = colour(chance.choice(("#e8604c", "#f4a04a", "#5aa5d8", "#8a63b8", "#5fa052")))
+        tint = colour(chance.choice(("#e8604c", "#f4a04a", "#5aa5d8", "#8a63b8", "#5fa052")))
         away = -1 if x > 500 else 1
         at: Callable[..., Brush] = scene.brush
         match where:
             case "far":
-                draw(at(500, 640), of)
+                draw(at(500, 640), tint)
             case "sky":
-                draw(at(x + away * 250, 220, 1.1), of)
+                draw(at(x + away * 250, 220, 1.1), tint)
             case "air":
-                draw(at(x + away * 190, 430, 1.2), of)
-                draw(at(x - away * 150, 350, 0.9), mix(of, WHITE, 0.3))
+                draw(at(x + away * 190, 430, 1.2), tint)
+                draw(at(x - away * 150, 350, 0.9), mix(tint, WHITE, 0.3))
             case "held":
-                draw(at(x + away * 66, 720, 1.5), of)
+                draw(at(x + away * 66, 720, 1.5), tint)
             case _:
-                draw(at(x + away * 190, GROUND + 150, 1.3), of)
+                draw(at(x + away * 190, GROUND + 150, 1.3), tint)
 
 
 def _near(scene: Scenery) -> None:

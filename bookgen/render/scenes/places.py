@@ -260,12 +260,12 @@ PLACES: tuple[tuple[str, Callable[[Scenery], None]], ...] = (
 OUTDOORS = tuple(each for each in PLACES if each[1] not in (room, space))  # places under the sky
 
 
-def place_of(told: str, chance: random.Random) -> Callable[[Scenery], None]:
-    return first_mentioned(told, PLACES) or chance.choice(PLACES[:4])[1]
+def place_of(story_text: str, chance: random.Random) -> Callable[[Scenery], None]:
+    return first_mentioned(story_text, PLACES) or chance.choice(PLACES[:4])[1]
 
 
-def hour_of(told: str, chance: random.Random) -> Hour:
-    named = first_mentioned(told, ((hour.words, hour) for hour in HOURS))
+def hour_of(story_text: str, chance: random.Random) -> Hour:
+    named = first_mentioned(story_text, ((hour.words, hour) for hour in HOURS))
     return named or chance.choice((HOURS[1], HOURS[2], HOURS[3], HOURS[3]))
 
 

@@ -11,12 +11,13 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def first_mentioned(told: str, known: Iterable[tuple[str, T]]) -> T | None:
+def first_mentioned(story_text: str, known: Iterable[tuple[str, T]]) -> T | None:
     """The thing whose word pattern matches first in the text, or None. `known` has pairs of a pattern and a thing."""
-    found = [(match.start(), of) for words, of in known if (match := re.search(rf"\b(?:{words})", told.lower()))]
+    text = story_text.lower()
+    found = [(match.start(), thing) for words, thing in known if (match := re.search(rf"\b(?:{words})", text))]
     return min(found, key=lambda each: each[0])[1] if found else None
 
 
-def chance_of(*told: str) -> random.Random:
+def chance_of(*texts: str) -> random.Random:
     """A random generator seeded with the texts, so equal texts give equal results."""
-    return random.Random(hashlib.sha256("\0".join(told).encode("utf-8", "surrogatepass")).digest())
+    return random.Random(hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest())

@@ -60,7 +60,7 @@ The owner has settled these spreads already; plan the others to fit:
 async def draft_spreads(book: Book, steps: Steps, chapters: Sequence[Chapter] = ()) -> Outline:
     """A plan of exactly `book.chapter_count` spreads. It fits the `chapters` that already have a summary."""
     settled = [chapter for chapter in chapters if chapter.summary.strip()]
-    request = _request(book, settled, await drawn_names.for_story(book))
+    request = _request(book, settled, await drawn_names.names_prompt(book))
 
     def check(found: tuple[Mapping[str, object], list[tuple[str, str]]]) -> None:
         refuse_nonsense(request, found[1])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from bookgen.models import Book, BookKind, SuggestionType, story_kind
-from bookgen.writing.craft import is_sung
+from bookgen.writing.craft import repeats_passages
 
 
 class FindingKind(StrEnum):
@@ -120,5 +120,5 @@ def kinds_for(book: Book) -> tuple[FindingKind, ...]:
     """
     is_picture_book = book.kind is BookKind.CHILDRENS
     kinds = _FICTION if is_picture_book else _KINDS_OF.get(story_kind(book), tuple(FindingKind))
-    repeats = is_picture_book or is_sung(book)
+    repeats = is_picture_book or repeats_passages(book)
     return tuple(kind for kind in kinds if kind is not FindingKind.REPETITION or not repeats)

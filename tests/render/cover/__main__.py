@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bookgen.render.cover.families import DESIGNS, Family
-from bookgen.render.cover.front import draw_front
 from bookgen.render.cover.job import CoverJob
 from bookgen.render.cover.make import HEIGHT, WIDTH, make_cover
+from bookgen.render.cover.variants import draw_front
 from tests.render.cover.books import WORDS, book, subject
 from tests.render.cover.judge import NEAR, alike, faults
 

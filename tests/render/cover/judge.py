@@ -11,9 +11,9 @@ from PIL import Image, ImageChops
 
 from bookgen.render.cover.colour import CONTRAST, TITLE_CONTRAST, Colour, contrast
 from bookgen.render.cover.drawing import Box, Drawing, Lettering
-from bookgen.render.cover.front import draw_front, family_of
 from bookgen.render.cover.job import Copy
 from bookgen.render.cover.make import HEIGHT, WIDTH
+from bookgen.render.cover.variants import draw_front, family_of
 from bookgen.render.pdf.raster import letters, raster
 
 THUMBNAIL = 160

@@ -10,17 +10,17 @@ from PIL import Image
 
 from bookgen import cover_options
 from bookgen.errors import InvalidInput
-from bookgen.render.cover.breaking import Units, broken
+from bookgen.render.cover.breaking import Units, break_lines
 from bookgen.render.cover.colour import TITLE_CONTRAST, contrast
 from bookgen.render.cover.faces import CINZEL, PLAYFAIR
 from bookgen.render.cover.families import DESIGNS, EMBLEM, FAMILIES, MOOD_FACES, MOOD_PALETTES, Family
-from bookgen.render.cover.front import draw_front, family_of, palettes_for
 from bookgen.render.cover.job import Copy, CoverJob, Subject
 from bookgen.render.cover.lettering import Typesetter
 from bookgen.render.cover.make import make_cover
 from bookgen.render.cover.motifs import DRAW
 from bookgen.render.cover.palettes import DARK, LIGHT
 from bookgen.render.cover.sheet import MIN_CAPITAL_HEIGHT
+from bookgen.render.cover.variants import draw_front, family_of, palettes_for
 from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.pdf.inks import operators
 from bookgen.render.pdf.raster import raster
@@ -126,9 +126,11 @@ def test_the_ink_of_a_palette_is_readable_on_its_ground(palette) -> None:
 
 def test_no_line_ends_in_an_article_or_a_preposition_if_another_break_is_nearly_as_even() -> None:
     typeface = Typeface("serif", "en", body=PLAYFAIR.source)
-    units = Units(typeface, "en", PLAYFAIR, {"bold": True}).of("Letters from the Winter Library of a Lost River", 1e9)
+    units = Units(typeface, "en", PLAYFAIR, {"bold": True}).divide(
+        "Letters from the Winter Library of a Lost River", 1e9
+    )
 
-    lines = broken(units, 3, 100.0)
+    lines = break_lines(units, 3, 100.0)
 
     assert lines
     ends = [line[-1].pieces[0][0] for line in lines]
@@ -146,9 +148,9 @@ def test_capital_letters_lose_their_accents_in_greek_only(written: str, capitals
 
 def test_a_title_breaks_after_its_colon() -> None:
     typeface = Typeface("serif", "en", body=PLAYFAIR.source)
-    units = Units(typeface, "en", PLAYFAIR, {"bold": True}).of("The Harbour: A Long Patient Story", 1e9)
+    units = Units(typeface, "en", PLAYFAIR, {"bold": True}).divide("The Harbour: A Long Patient Story", 1e9)
 
-    lines = broken(units, 2, 100.0)
+    lines = break_lines(units, 2, 100.0)
 
     assert lines
     assert lines[0][-1].pieces[0][0] == "Harbour:"

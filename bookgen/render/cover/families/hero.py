@@ -41,7 +41,7 @@ def _legible(hour: Hour) -> Hour:
 
 
 def _in_a_place(sheet: Sheet, free: Box, hour: Hour) -> None:
-    drawing, page, chance, told = sheet.drawing, sheet.page, sheet.chance, sheet.subject.told
+    drawing, page, chance, story_text = sheet.drawing, sheet.page, sheet.chance, sheet.subject.told
     start = free.top / page.height
     drawing.fade(page, [(0, hour.top), (start, hour.top), (start + (1 - start) * 0.6, hour.foot), (1, hour.foot)])
     scale = page.width / SCENE_SIDE
@@ -52,7 +52,7 @@ def _in_a_place(sheet: Sheet, free: Box, hour: Hour) -> None:
         _hill(sheet, free, hour)
     else:
         scene = Scenery(Drawing(SCENE_SIDE, SCENE_SIDE), hour, chance)
-        paint = first_mentioned(told, OUTDOORS) or chance.choice(OUTDOORS[:4])[1]
+        paint = first_mentioned(story_text, OUTDOORS) or chance.choice(OUTDOORS[:4])[1]
         paint(scene)
         down = page.bottom - SCENE_SIDE * scale
         drawing.shapes += [_moved(shape, scale, down) for shape in scene.drawing.shapes]

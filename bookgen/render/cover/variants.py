@@ -1,4 +1,4 @@
-"""A book's front cover: the choice of family, palette and typefaces, and the drawing."""
+"""The variants of a cover: the choice of family, palette and typefaces, and the drawing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def draw_front(
         palette, typography = chance.choice(palettes_for(family, subject)), chance.choice(_typography(family, subject))
         sheet = Sheet(Drawing(width, height), copy, palette, typography, chance, variant, typesetters, subject)
         each.compose(sheet)
-        if not sheet.filled:
+        if not sheet.title_crowds_design:
             break
     return sheet.drawing
 

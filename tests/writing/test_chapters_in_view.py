@@ -13,10 +13,10 @@ from bookgen.threads import compute
 from bookgen.words import tokens
 from bookgen.writing import notes
 from bookgen.writing.chapter import write_chapter
+from bookgen.writing.chapters_in_view import first_shown, size
 from bookgen.writing.continuity import stored_digest
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.rework import rework_chapters
-from bookgen.writing.view import first_shown, size
 from bookgen.writing.window import WINDOW
 from tests.fakes.model_cache import anthropic_blocks
 from tests.writing.authored import PROTOCOLS, authored, sent, told, write_book
