@@ -61,8 +61,8 @@ class Mailing:
             except Exception:
                 log.exception(
                     "mail_not_read",
-                    to_do="The service looks for e-mails to send again in 5 seconds. If this repeats, report the "
-                    "traceback as a bug.",
+                    to_do="In 5 seconds, the service looks again for e-mails to send. If this repeats, report "
+                    "the traceback as a bug.",
                 )
             await self._wait()
 

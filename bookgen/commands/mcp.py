@@ -154,7 +154,7 @@ class Tools:
         style: Annotated[str, Field(description="Voice, tense, point of view.")] = "",
         blurb: Annotated[str, Field(description="The back-cover text. If empty, it is drafted.")] = "",
     ) -> OutlineAnswer:
-        """Make a draft and its outline. With the same title and idea, it returns the same book again."""
+        """Create a book and draft its outline without text. With the same title and idea, returns the same book."""
         fields: JSON = {"description": idea, "target_word_count": words}
         fields |= {} if chapters is None else {"chapter_count": chapters}
         fields |= {"content_language": language, "genre": genre, "style_notes": style, "blurb": blurb}

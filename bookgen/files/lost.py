@@ -10,10 +10,10 @@ from bookgen.files.place import FileMissing, FilePlace, FilesRefused
 
 class LostFiles(FilePlace):
     async def prepare(self) -> None:
-        raise FilesRefused("This place marks files that were lost. No file can be stored in it.")
+        raise FilesRefused("The place 'lost' only records files that are missing. Nothing can be stored in it.")
 
     async def put(self, name: str, data: bytes) -> None:
-        raise FilesRefused("This place marks files that were lost. No file can be stored in it.")
+        raise FilesRefused("The place 'lost' only records files that are missing. Nothing can be stored in it.")
 
     async def get(self, name: str) -> bytes:
         raise FileMissing

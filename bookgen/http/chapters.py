@@ -158,7 +158,11 @@ async def _rewrite_passage(request: web.Request, chapter: Chapter, start: int, e
     return replies.json(shown_suggestion(found))
 
 
-@docs("revisions", "List a chapter's earlier versions, newest first", "Without the texts. Only the newest 20 are kept.")
+@docs(
+    "revisions",
+    "List a chapter's earlier versions, newest first",
+    "The list does not have the texts. Only the newest 20 versions are kept.",
+)
 @response_schema(shapes.RevisionListedSchema(many=True))
 @conditional
 async def list_revisions(request: web.Request) -> web.Response:

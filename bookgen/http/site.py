@@ -46,7 +46,7 @@ async def show_stats(request: web.Request) -> web.Response:
     return replies.json(answer)
 
 
-@docs("admin", "Read statistics of the whole service (staff only)", "Accounts, books, runs and all model usage.")
+@docs("admin", "Read statistics of the whole service (staff only)", "Counts accounts, books, runs and all model usage.")
 @response_schema(shapes.OverviewSchema, 200)
 @refuses(PermissionDenied)
 async def read_overview(request: web.Request) -> web.Response:

@@ -51,12 +51,12 @@ class RevisionMode(StrEnum):
 
     OFF = "off"  # no reading is made
     REPORT = "report"
-    APPLY = "apply"  # the model, as the author, answers the findings with small edits
+    APPLY = "apply"  # the model, as the author, makes small edits for the findings
     COMPARE = "compare"  # as APPLY, but only edits that two blind comparisons prefer to the draft are kept
 
     @property
     def revises(self) -> bool:
-        """Whether the model, as the author, answers the findings."""
+        """Whether the model edits the text to answer the findings."""
         return self in (RevisionMode.APPLY, RevisionMode.COMPARE)
 
 

@@ -22,7 +22,7 @@ class FactKind(StrEnum):
 class FactEvent(StrEnum):
     """What happens to a fact's subject, for rules that compare facts.
 
-    A comment such as "a person; the date" says what the subject is, then what the value is.
+    The comment beside a member, such as "a person; the date", says what the fact's subject is, then its value.
     """
 
     BORN = "born"  # a person; the date

@@ -202,7 +202,7 @@ CALL_SECONDS = 180.0  # the bound of a call unless another one is set or measure
 
 
 class ModelBase(ABC):
-    """What a text model and the provider behind it share. The defaults describe a model without a remote provider."""
+    """The base class of text models and of their providers. The defaults describe a model without a remote provider."""
 
     @property
     @abstractmethod

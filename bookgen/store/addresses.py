@@ -23,7 +23,7 @@ IS_FREE = """
 
 
 async def is_free(db: DB, account_id: int, email: str) -> bool:
-    """Whether no other account has the address, or has given it up so recently that it is still reserved."""
+    """Whether the account may take the address: no other account has it or had it recently (`reserved_until`)."""
     free: bool = await db.fetchval(IS_FREE, account_id, email)
     return free
 

@@ -39,7 +39,7 @@ REVISIONS = """
 
 
 async def revisions(db: DB, account_id: int, book_id: int) -> list[FormerText]:
-    """The revisions of the book's chapters that have a text, oldest first."""
+    """The revisions of the texts of the book's chapters, oldest first; not those of titles and summaries."""
     return [FormerText(**row) for row in await db.fetch(REVISIONS, account_id, book_id)]
 
 

@@ -155,9 +155,10 @@ _STARTS = 12  # opening braces to try as the start of the object
 
 
 async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
-    """The JSON object in `text`, ignoring what surrounds it. `cut`: the text is known to have been cut off.
+    """The JSON object in `text`, ignoring what surrounds it.
 
-    Raises Malformed if there is no object or only a part of one, which is not completed.
+    Raises Malformed if there is no object or only a part of one, which is not completed. `cut`: the text is known to
+    have been cut off, so an object that needs mending counts as a part.
     """
     if len(text) > MAX_REPLY_CHARACTERS:
         raise Malformed("it is far too long")

@@ -84,7 +84,7 @@ def tag_of_response(response: web.StreamResponse) -> str:
             return tag
         case web.Response(body=bytes() as body):
             return tag_of(body)
-    raise TypeError("The answer has no tag.")
+    raise TypeError("This response has no body to compute an ETag from.")
 
 
 def minimal_tag(tag: str) -> str:

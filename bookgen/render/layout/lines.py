@@ -272,6 +272,6 @@ def _segments(tokens: list[Token], first: int, offset: int, last: int, at: int) 
 
 
 def _cut(pieces: Pieces, start: int, end: int | None) -> Pieces:
-    """The part of a divided word, from letter `start` to before `end`. Only words of one piece are divided."""
+    """The letters `start` to `end` of a divided word. It has one style, so all its letters are in one piece."""
     text, style = pieces[0]
     return ((text[start:end], style), *pieces[1:])
