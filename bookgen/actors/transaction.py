@@ -234,8 +234,8 @@ class Transactions:
         """Set aside the allowance or credit that pays for the run, and return which of them it is.
 
         Raises PlanUpgradeRequired if the plan does not include the run, and QuotaExceeded if too little is left for it.
-        `refuses`: the book is finished, so a production of it is refused with Conflict. The check for the add-on comes
-        first.
+        `refuses`: the book is finished, so a production of it is refused with Conflict, unless the account lacks the
+        add-on for productions, which raises PlanUpgradeRequired.
         """
         quota, images = self._resources.quota, 0
         standing = await quota.standing(connection, run.account_id)

@@ -45,7 +45,9 @@ class FilePlace(ABC):
             raise self._unfaithful()
 
     def _unfaithful(self) -> FilesRefused:
-        return FilesRefused(f"A file written to {self.address} reads back with different content.")
+        return FilesRefused(
+            f"A file written to {self.address} reads back with different content. Check the disk or the bucket."
+        )
 
     @abstractmethod
     async def get(self, name: str) -> bytes:

@@ -25,8 +25,8 @@ def with_poems(section: Section) -> Section:
     belong to the poem above them. If the chapter's only poem has the chapter's title, `poems` stays empty.
 
     A poem begins a new page, unless it and the poem before it both have at most MAX_SHARED_LINES lines. The first poem
-    usually stays on the chapter's first page. If more than a few lines of verse stand above it, they are a poem too;
-    then the first poem begins a new page if both together have more than MAX_SHARED_LINES lines.
+    usually stays on the chapter's first page. It begins a new page only if it stands below other verse, which is longer
+    than an epigraph, and both together have more than MAX_SHARED_LINES lines.
     """
     section = replace(section, blocks=tuple(_with_poem_indents(section.blocks)))
     headings = [

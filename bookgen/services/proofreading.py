@@ -165,7 +165,7 @@ class Proofreading:
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         if suggestion.status is SuggestionStatus.DISMISSED:
             raise Conflict(
-                "This suggestion was dismissed and cannot be applied. Start a new report (POST /proofreading-reports/)."
+                "This suggestion was dismissed and cannot be applied. Edit the chapter instead (PATCH /chapters/{id}/)."
             )
         if suggestion.suggested_text is None:
             raise Conflict(NO_REPLACEMENT)

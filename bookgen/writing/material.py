@@ -31,10 +31,11 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The current state of a book: every chapter in order, written or not, and the digests by chapter number.
+    """The current state of a book: every chapter in order, written or not, and their digests.
 
-    `in_parts`: the model has proved unable to write a whole chapter in one call. `wish`: what the author wants of a
-    chapter that is written again. `pictures`: what the pictures of a children's book show, by chapter number.
+    `digests`: what later chapters need to know of a chapter, as the model noted it, by chapter number. `in_parts`: the
+    model has proved unable to write a whole chapter in one call. `wish`: what the author wants of a chapter that is
+    written again. `pictures`: what the pictures of a children's book show, by chapter number.
     """
 
     book: Book

@@ -81,7 +81,8 @@ def schema(book: Book) -> Mapping[str, Any]:
 def read_facts(reply: Mapping[str, Any], number: int, content: str, threads: Sequence[str]) -> tuple[Fact, ...]:
     """The facts of a reply, in the order of their quotes. A fact whose quote the chapter does not have is dropped.
 
-    `threads` are the open threads as the reply numbers them. Raises Malformed if there is no list of facts.
+    `threads`: the open questions of the story, in the order in which the prompt numbered them. Raises Malformed if
+    there is no list of facts.
     """
     listed = reply.get("facts")
     if not isinstance(listed, list):
