@@ -67,10 +67,11 @@ edit or is declined.
 An edit has:
 - "finding": the number of the finding that it answers.
 - "chapter": the number of the chapter that it changes.
-- "passage": what is replaced, copied letter by letter, without gaps, from one paragraph: as short as the change \
-allows, at most {longest}, but long enough to appear only once in the chapter. No two edits share a word. To add \
-something, copy the words that it follows.
-- "replacement": what replaces the passage, also in one paragraph. Marks such as * stay as they are.
+- "passage": what is replaced, copied letter by letter, without gaps, from one paragraph, list item or row of a \
+table: as short as the change allows, at most {longest}, but long enough to appear only once in the chapter. No two \
+edits share a word. To add something, copy the words that it follows.
+- "replacement": what replaces the passage. Line breaks and marks such as * and | stay as they are. Code, links and \
+footnote marks can't be changed.
 - "drops_sentence": false. A finished sentence is not cut: something better takes its place. Only where a finding of \
 the kind {deletable} needs it may a replacement leave a sentence out; then send true.
 

@@ -119,6 +119,10 @@ def test_a_misspelt_name_is_corrected_to_the_nearest_form_in_the_book(name: str,
     assert [after for _, after in found(content, "pl", names=(name,))] == [expected]
 
 
+def test_text_after_a_table_is_checked() -> None:
+    assert found("| a | b |\n|---|---|\n| the the | 2 |\n\nShe saw the the lamp.") == [("the the", "the")]
+
+
 def test_the_number_of_corrections_in_a_chapter_is_limited() -> None:
     content = "".join(f"Er kam mit mit Nummer {number}.\n\n" for number in range(rules.MAX_CORRECTIONS + 50))
 
