@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bookgen.models import Book, Chapter, Severity
+from bookgen.models import Book, Chapter, Severity, is_mystery
 from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.words import measure
 from bookgen.writing import brief, chapter_plan, context, continuity
@@ -54,6 +54,10 @@ not follow them."""
 STORY_READING = (
     "Keep track of what each passage settles: who is where and when, what people look like, own, know, want, have said "
     "and promised, ages, dates, numbers, distances, which objects are where, what is planted to come back."
+)
+MYSTERY_READING = (
+    "Whatever the solution of this mystery relies on must have been shown to the reader before it is used to solve it. "
+    'A clue that comes too late or not at all is a finding of the kind "unprepared".'
 )
 ADVICE_READING = (
     "Follow each instruction in your mind as somebody who has nothing but this book: what it needs must have been "
@@ -160,7 +164,9 @@ def reading_request(material: Material, part: BookPart, window: int = WINDOW) ->
         others=MAX_OTHERS,
         language=tongue.name,
     )
-    craft = EDITOR.format(tracks=_tracks(kinds), kinds="\n".join(f"- {kind}: {DESCRIPTIONS[kind]}." for kind in kinds))
+    craft = EDITOR.format(
+        tracks=_tracks(book, kinds), kinds="\n".join(f"- {kind}: {DESCRIPTIONS[kind]}." for kind in kinds)
+    )
     return TextRequest(
         stage=STAGE,
         system=(Block(f"{craft}\n\n{about(material, window)}"),),
@@ -172,10 +178,11 @@ def reading_request(material: Material, part: BookPart, window: int = WINDOW) ->
     )
 
 
-def _tracks(kinds: Sequence[FindingKind]) -> str:
+def _tracks(book: Book, kinds: Sequence[FindingKind]) -> str:
     """The instruction on what to keep track of while reading, for the kinds of findings to look for."""
     told = {FindingKind.UNRESOLVED: STORY_READING, FindingKind.UNCLEAR_STEP: ADVICE_READING}
-    return " ".join(text for kind, text in told.items() if kind in kinds)
+    texts = [text for kind, text in told.items() if kind in kinds]
+    return " ".join([*texts, MYSTERY_READING] if is_mystery(book) else texts)
 
 
 def schema(kinds: Sequence[FindingKind]) -> Mapping[str, Any]:
