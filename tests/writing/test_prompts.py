@@ -118,4 +118,4 @@ async def test_the_proofreading_prompt_has_full_names():
 
     await edits.proposed(a_book(bible=bible), chapter, edits.TextWindow(0, len(chapter.content)), steps)
 
-    assert "Names and terms of this book: Joana de Sousa; The New House." in steps.calls[0][0].system[0].text
+    assert "Names of people and places in this book: Joana de Sousa; The New House." in steps.calls[0][0].system[0].text
