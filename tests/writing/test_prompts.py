@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from bookgen.writing import continuity
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.outline import draft_outline
 from bookgen.writing.proofreading import edits
@@ -109,6 +110,20 @@ async def test_the_prompt_allows_intended_echoes():
     asked = whole(steps.of_stage("chapter")[0])
     assert "an echo that you mean is welcome" in asked
     assert "nor their like" not in asked
+
+
+@pytest.mark.parametrize(("genre", "story"), [("Novel", True), ("Cookbook", False)])
+async def test_only_the_notes_of_a_story_have_threads_and_births(genre, story):
+    steps = Scripted(obedient)
+    material = some_material(1, genre=genre)
+    chapter = replace(material.chapters[0], content="She went home.")
+
+    await continuity.digest_of(material.book, chapter, chapter.content, [], steps)
+    (request,) = steps.of_stage("digest")
+    told = "\n".join(request.texts)
+
+    assert [word in told for word in ("Threads that", '"thread_opened"', '"born"')] == [story] * 3
+    assert "later chapters" not in told or story
 
 
 async def test_the_proofreading_prompt_has_full_names():
