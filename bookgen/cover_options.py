@@ -61,6 +61,24 @@ MOTIFS = (
     "tree", "umbrella", "wave",
 )  # fmt: skip
 
+# What is drawn for a motif whose name could mean something else.
+MOTIF_PICTURES = {
+    "boat": "a small sailing boat",
+    "book": "open",
+    "bridge": "of stone, with two arches",
+    "clock": "a round face with two hands",
+    "compass": "with a needle",
+    "cup": "with a hot drink",
+    "dam": "a wall across a valley",
+    "gear": "a cogwheel",
+    "letter": "a sealed envelope",
+    "loaf": "of bread",
+    "moon": "a crescent",
+    "scales": "a balance with two pans",
+    "star": "with five points",
+    "wave": "three lines of waves",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class CoverIdea:

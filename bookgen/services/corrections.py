@@ -13,10 +13,11 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict
 from bookgen.models import Chapter, ReportKind, RevisionOrigin, Suggestion, SuggestionStatus
 from bookgen.services import editing
-from bookgen.store import chapters, reports, suggestions
+from bookgen.store import chapters, material, reports, suggestions
 from bookgen.store.suggestions import EVERYTHING
 from bookgen.threads import compute
 from bookgen.words import count_words
+from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.proofreading.placing import Placement, applied, placed
 
 if TYPE_CHECKING:
@@ -109,7 +110,10 @@ class Corrections:
     async def _save(
         self, account_id: int, chapter: Chapter, pending: Sequence[Suggestion], corrected: CorrectedChapter
     ) -> bool:
-        """Save the new text and the state of the suggestions. Returns False if any of them has changed meanwhile."""
+        """Save the new text and the state of the suggestions. Returns False if any of them has changed meanwhile.
+
+        If all applied corrections are safe, the chapter's digest (the summary for later chapters) stays valid.
+        """
         result = corrected.placement
         async with self._pool.acquire() as connection, connection.transaction():
             version = await chapters.lock_version(connection, account_id, chapter.id)
@@ -120,6 +124,9 @@ class Corrections:
                 return False
             if result.content != chapter.content:
                 version = await self._replace(connection, account_id, chapter.id, corrected)
+                if all(each.safe for each in pending if each.id in result.applied):
+                    texts = content_hash(chapter.content), content_hash(result.content)
+                    await material.carry_digest(connection, chapter.id, *texts)
             await suggestions.store_offsets(connection, result.pending, version)
             await suggestions.decide(connection, result.applied, SuggestionStatus.APPLIED)
             await suggestions.decide(connection, result.stale, SuggestionStatus.STALE)

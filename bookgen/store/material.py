@@ -277,6 +277,22 @@ async def save_digest(connection: asyncpg.Connection, chapter_id: int, digest: D
         await fact_rows.replace(connection, chapter_id, digest.content_hash, digest.noted)
 
 
+CARRY_DIGEST = """
+    INSERT INTO digest (chapter_id, content_hash, summary, facts, threads_opened, threads_closed)
+    SELECT chapter_id, $3, summary, facts, threads_opened, threads_closed
+      FROM digest WHERE chapter_id = $1 AND content_hash = $2
+    ON CONFLICT DO NOTHING
+"""
+
+
+async def carry_digest(connection: asyncpg.Connection, chapter_id: int, former: str, corrected: str) -> None:
+    """Let the digest of the chapter's former text, if there is one, also be that of its corrected text.
+
+    `former` and `corrected`: the hashes of these texts.
+    """
+    await connection.execute(CARRY_DIGEST, chapter_id, former, corrected)
+
+
 # A save locks the chapter before it writes a digest of it. In the other order the two would wait for each other: an
 # INSERT waits for the same digest of another transaction before it locks the chapter that it refers to.
 LOCK_CHAPTER = "SELECT id FROM chapter WHERE book_id = $1 AND chapter_number = $2 FOR NO KEY UPDATE"

@@ -33,7 +33,7 @@ You write the blurb of a finished book: the text on its back cover and in shops,
 What it says:
 - If the book is a story: who it is about, where, what that person wants or may lose, and what stands in the way. Keep \
 to the first third of the book, and give away no surprise of it. Never say how anything turns out, who did it, or what \
-is found out at the end.
+is found out at the end; in a mystery, not even what a clue means.
 - If the book is non-fiction: which question or problem its readers have, what the book takes them through, and what \
 they will be able to do or understand afterwards.
 - If the book is a memoir: whose life, which times and places of it, and what its author tries to understand, in the \
@@ -46,7 +46,8 @@ names or events, no praise, no prizes, no quotations from critics.
 How it reads:
 - {length}, in one to three paragraphs. Every word is in {language}.
 - Plain, concrete sentences in the present tense, for the audience named in the book's data.
-- No superlatives. At most one question. Never "In this book" or "This book". No call to buy or to read on.
+- No superlatives. At most one question. Never "this book" or "in this book", in {language} either. No call \
+to buy or to read on.
 
 What you send:
 - Only the blurb, as plain text: no heading, no title, no list, no Markdown, no quotation marks around it, nothing \

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bookgen.models import Chapter, is_non_fiction
-from bookgen.words import count_words, split
+from bookgen.words import count_words, split, tokens
 from bookgen.writing import not_prose, sentences
 from bookgen.writing.material import Material
 from bookgen.writing.window import clip
@@ -17,6 +17,7 @@ MAX_ENTRIES = 4  # places or things
 MIN_PASSAGE_WORDS, MAX_PASSAGE_SENTENCES = 25, 3
 SPOILED_FROM = 3  # images and passages come from the first third of the book, to avoid spoilers
 MIN_KEY_CHARACTERS = 4
+MAX_SUMMARIES, MAX_SUMMARY_TOKENS = 40, 1_200  # of all summaries together
 
 PAINTING = """\
 {wish}Cover artwork for a finished book, portrait. There is no writing on it: no text, letters, numbers, signatures, \
@@ -59,8 +60,10 @@ def wish(style: str, prompt: str) -> str:
     return WISH.format(wish=wanted) if wanted else ""
 
 
-def portrait(material: Material) -> str:
-    """The book in a few lines: its topic, people, places, recurring things and tone, and a passage.
+def portrait(material: Material, *, spoils: bool = False) -> str:
+    """The book in a few lines: its topic, people, places, recurring things and tone, and an early image and passage.
+
+    With `spoils`, what its chapters tell and its last paragraph take the place of the image and the passage.
 
     For non-fiction, people are left out, and so are the descriptions of recurring things, which are about spelling.
     """
@@ -73,16 +76,48 @@ def portrait(material: Material) -> str:
     else:
         people, recurring = _lines(_entries(bible, "people")[:1]), _lines(things)
     early = material.chapters[: max(1, len(material.chapters) // SPOILED_FROM)]
+    image = next((image for each in early if (image := _text(each.plan, "last_image"))), "")
+    told = (
+        (("What its chapters tell", _summaries(material.chapters)), ("How it ends", _last_paragraph(material.chapters)))
+        if spoils
+        else (
+            ("An image from it", image),
+            ("A passage of it", passage(early, [_text(each, "name") for each in (*things, *places)])),
+        )
+    )
     lines = (
         ("About", book.blurb or _text(bible, "premise") or book.description),
         ("Who it is about", people),
         ("Where it is set", _lines(places)),
         ("What comes back in it", recurring),
-        ("An image from it", next((image for each in early if (image := _text(each.plan, "last_image"))), "")),
         ("How it sounds", _text(bible, "voice")),
-        ("A passage of it", passage(early, [_text(each, "name") for each in (*things, *places)])),
     )
-    return "\n".join(f"{name}: {clip(' '.join(told.split()), MAX_LINE_TOKENS)}" for name, told in lines if told.strip())
+    short = ((name, sentences_within(text, MAX_LINE_TOKENS)) for name, text in lines)
+    return "\n".join(f"{name}: {text}" for name, text in (*short, *told) if text)
+
+
+def _summaries(chapters: Sequence[Chapter]) -> str:
+    """The beginnings of the chapters' summaries, as whole sentences. Only the last chapters if there are very many."""
+    last = chapters[-MAX_SUMMARIES:]
+    most = min(MAX_LINE_TOKENS, MAX_SUMMARY_TOKENS // max(len(last), 1))
+    return " ".join(sentences_within(chapter.summary, most) for chapter in last)
+
+
+def _last_paragraph(chapters: Sequence[Chapter]) -> str:
+    written = [chapter.content for chapter in chapters if chapter.content.strip()]
+    blocks = sentences.PARAGRAPH.split(sentences.without_notes(written[-1]).strip()) if written else [""]
+    return _EMPHASIS.sub("", sentences_within(blocks[-1], MAX_LINE_TOKENS))
+
+
+def sentences_within(text: str, most: int) -> str:
+    """The first sentences of the text, as many as fit into `most` tokens; the cut first one if it does not fit."""
+    found = ""
+    for sentence in sentences.split(" ".join(text.split())):
+        longer = f"{found} {sentence}".strip()
+        if tokens(longer) > most:
+            return found or clip(sentence, most)
+        found = longer
+    return found
 
 
 def _entries(bible: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
@@ -110,7 +145,7 @@ def _mentions(name: str, text: str) -> int:
 
 def _lines(entries: Sequence[Mapping[str, Any]]) -> str:
     told = [": ".join(part for key in ("name", "description") if (part := _text(each, key))) for each in entries]
-    return "; ".join(clip(each, MAX_LINE_TOKENS // max(len(told), 1)) for each in told if each)
+    return "; ".join(sentences_within(each, MAX_LINE_TOKENS // max(len(told), 1)) for each in told if each)
 
 
 def passage(chapters: Sequence[Chapter], named: Sequence[str]) -> str:

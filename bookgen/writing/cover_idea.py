@@ -74,7 +74,7 @@ def fingerprint(material: Material) -> str:
 
 
 def _request(material: Material, window: int) -> TextRequest:
-    book, portrait = material.book, cover_art.portrait(material)
+    book, portrait = material.book, cover_art.portrait(material, spoils=True)
     known = context.book_data(
         replace(book, description="", style_notes=""), window
     )  # the chapters show what the book has become
@@ -87,7 +87,7 @@ def _request(material: Material, window: int) -> TextRequest:
         schema=_SCHEMA,
         account_id=book.account_id,
         patience=PATIENCE_SECONDS,
-        brief=brief.of_book(book, portrait=portrait),
+        brief=brief.of_book(book, portrait=cover_art.portrait(material)),
     )
 
 
@@ -100,7 +100,9 @@ def _vocabulary() -> str:
             ("moods", cover_options.MOODS),
         )
     }
-    return DESIGN.format(motifs=", ".join(cover_options.MOTIFS), **lists)
+    pictures = cover_options.MOTIF_PICTURES
+    motifs = (f"{motif} ({pictures[motif]})" if motif in pictures else motif for motif in cover_options.MOTIFS)
+    return DESIGN.format(motifs=", ".join(motifs), **lists)
 
 
 _SCHEMA = object_of(

@@ -13,16 +13,19 @@ from uuid import uuid4
 import pytest
 
 from bookgen.actors.health import Health
+from bookgen.actors.material import load_material
 from bookgen.billing import failed_jobs
 from bookgen.errors import UpstreamAIError
-from bookgen.models import Usage
+from bookgen.models import Digest, Usage
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import StopReason, TextReply, TextRequest
 from bookgen.services import corrections
-from bookgen.store import chapters
+from bookgen.store import chapters, material
 from bookgen.store import suggestions as store
 from bookgen.store.suggestions import NEW, NewSuggestion
 from bookgen.threads import compute
+from bookgen.writing.continuity import stored_digest
+from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.proofreading.edits import STAGE
 from tests.http.conftest import Api, OpenApi, pause
 from tests.writing.proofreading import judge
@@ -278,8 +281,29 @@ async def test_safe_suggestions_are_marked_and_can_be_listed_and_applied_alone(
     assert [(each["original_text"], each["safe"]) for each in (*safe, *other)] == [("said ,", True), ("the the", False)]
     assert outcome["applied"] == 1
     assert await content_of(author, book) == FIRST.replace("said ,", "said,")
+    pending = await suggestions(author, report, "?status=pending")
+    assert [(each["original_text"], each["type"]) for each in pending] == [("the the", "grammar")]
     for refused in ({"safe": False}, {"safe": "true"}, {}):
         assert (await author.post(f"/proofreading-reports/{report['id']}/apply/", refused)).status == 400
+
+
+async def test_safe_corrections_keep_what_was_noted_about_the_chapter(author: Api, book: dict[str, Any]) -> None:
+    pool, chapter = author.services.database.http, book["chapters"][0]["id"]
+    digest = Digest(1, content_hash(FIRST), "The lamp goes out.")
+    async with pool.acquire() as connection, connection.transaction():
+        await material.save_digest(connection, chapter, digest)
+    report = await reported(author, book)
+    (grammar,) = await suggestions(author, report, "?type=grammar")
+
+    noted = []
+    for chosen in ({"safe": True}, {"suggestion_ids": [grammar["id"]]}):
+        await author.post(f"/proofreading-reports/{report['id']}/apply/", chosen)
+        loaded = await load_material(pool, author.account_id, book["id"])
+        kept = stored_digest(loaded, loaded.chapters[0])
+        noted.append(kept and kept.summary)
+
+    assert "the the" not in await content_of(author, book)
+    assert noted == ["The lamp goes out.", None]
 
 
 async def test_the_context_in_a_preview_has_whole_words(author: Api, book: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import replace
 from typing import Any
@@ -121,6 +122,16 @@ async def test_it_is_written_in_the_language_of_the_book() -> None:
     assert await drafted(GERMAN, material) == GERMAN
     with pytest.raises(UnusableReply, match="it is not in German"):
         await drafted(BLURB, material)
+
+
+async def test_no_language_may_use_its_words_for_this_book_and_no_clue_is_explained() -> None:
+    steps = answers(BLURB)
+    with contextlib.suppress(UnusableReply):  # it is not in Spanish
+        await draft_blurb(finished(content_language="es", genre="Novela policíaca"), steps)
+    asked = steps.calls[0][0].system[0].text
+
+    assert 'Never "this book" or "in this book", in Spanish (es) either.' in asked
+    assert "in a mystery, not even what a clue means" in asked
 
 
 async def test_the_model_gets_the_book_and_not_the_idea() -> None:

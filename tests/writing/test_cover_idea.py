@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from bookgen.cover_options import EMBLEM, FAMILIES, MOODS, MOTIFS, PALETTES, CoverIdea
+from bookgen.cover_options import EMBLEM, FAMILIES, MOODS, MOTIF_PICTURES, MOTIFS, PALETTES, CoverIdea
 from bookgen.providers.offline import OfflineModel
 from bookgen.writing import cover_art, cover_idea
 from bookgen.writing.structured import UnusableReply
+from bookgen.writing.window import WINDOW
 from tests.writing.authored import PROTOCOLS, authored, sent
 from tests.writing.scripted import a_book, some_material
 
@@ -47,7 +48,7 @@ async def test_the_model_gets_the_lists_and_the_book_and_chooses_from_the_lists(
     told = sent(server.requests[0])
     assert all(word in told for word in (*FAMILIES, *PALETTES, *MOODS, *MOTIFS))
     assert "A ferryman has to sink his own boat." in told
-    assert "the brass bell hung" in told
+    assert "the brass bell sank with the boat" in told
 
 
 @pytest.mark.parametrize(
@@ -92,6 +93,31 @@ def test_the_quoted_passage_is_narration_from_the_first_third_in_at_most_three_s
     assert f"A passage of it: {PASSAGE.rpartition(' A gull')[0]}" in portrait
     assert "gull" not in portrait
     assert "sank with the boat" not in portrait
+
+
+def test_the_design_is_chosen_from_what_all_chapters_tell_and_from_the_end():
+    book = finished()
+    chapters = tuple(replace(each, summary=f"Bell {each.chapter_number}.") for each in book.chapters)
+
+    told = cover_art.portrait(replace(book, chapters=chapters), spoils=True)
+
+    assert "What its chapters tell: Bell 1. Bell 2. Bell 3. Bell 4. Bell 5. Bell 6.\n" in told
+    assert "How it ends: At the quay the brass bell rang for the station" in told
+    assert "A passage of it" not in told
+
+
+def test_a_long_line_of_the_portrait_ends_with_a_sentence():
+    blurb = "The ferryman waits for the bell that nobody rings. " * 20
+
+    (about,) = [line for line in cover_art.portrait(replace(finished(), book=a_book(blurb=blurb))).split("\n")
+                if line.startswith("About")]  # fmt: skip
+
+    assert about.endswith("nobody rings.")
+
+
+def test_the_model_is_told_what_a_motif_looks_like_if_its_name_is_not_enough():
+    assert "boat (a small sailing boat), book (open), bottle" in cover_idea._request(finished(), WINDOW).system[0].text
+    assert set(MOTIF_PICTURES) < set(MOTIFS)
 
 
 def test_the_portrait_of_a_non_fiction_book_has_its_terms_by_name_and_no_main_person():

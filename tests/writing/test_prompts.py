@@ -9,6 +9,7 @@ import pytest
 
 from bookgen.commands import server_and_account
 from bookgen.writing import context
+from bookgen.writing import continuity
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.craft import craft
 from bookgen.writing.outline import draft_outline
@@ -123,6 +124,20 @@ async def test_the_prompt_allows_intended_echoes():
     assert "nor their like" not in asked
 
 
+@pytest.mark.parametrize(("genre", "story"), [("Novel", True), ("Cookbook", False)])
+async def test_only_the_notes_of_a_story_have_threads_and_births(genre, story):
+    steps = Scripted(obedient)
+    material = some_material(1, genre=genre)
+    chapter = replace(material.chapters[0], content="She went home.")
+
+    await continuity.digest_of(material.book, chapter, chapter.content, [], steps)
+    (request,) = steps.of_stage("digest")
+    told = "\n".join(request.texts)
+
+    assert [word in told for word in ("Threads that", '"thread_opened"', '"born"')] == [story] * 3
+    assert "later chapters" not in told or story
+
+
 async def test_the_proofreading_prompt_has_full_names():
     bible = {"people": [{"name": "Joana de Sousa"}], "places": [{"name": "The New House"}], "terms": []}
     steps = Scripted(lambda request, brief, call: '{"edits": []}')
@@ -130,7 +145,7 @@ async def test_the_proofreading_prompt_has_full_names():
 
     await edits.proposed(a_book(bible=bible), chapter, edits.TextWindow(0, len(chapter.content)), steps)
 
-    assert "Names and terms of this book: Joana de Sousa; The New House." in steps.calls[0][0].system[0].text
+    assert "Names of people and places in this book: Joana de Sousa; The New House." in steps.calls[0][0].system[0].text
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from bookgen.writing.proofreading.structure import blocks
 
 # The places of opening and closing marks. Swedish uses ” for both, German closes with “ or reverses » and «.
 _OPENING = re.compile('(?:^|(?<=[\\s(\\[—–-]))([“„«»”"「])(?P<space>[\u00a0\u202f ]?)(?=[^\\W_]|[¿¡…])', re.MULTILINE)
+_ANY_OPENING = re.compile("(?:^|(?<=[\\s(\\[—–-]))([“„«»”\"「‘‚'])(?=[   ]?[^\\W_])", re.MULTILINE)
 _CLOSING = re.compile('(?<=[\\w.,;:!?…])[\u00a0\u202f ]?([”“»«"」])(?!\\w)')
 _STRAIGHT = '"'
 _CURLY = re.compile("[“”„]")
@@ -73,6 +74,12 @@ def marks(book: BookText) -> Marks | None:
         return Marks(opener, closing.most_common(1)[0][0], space)
     pair = _PAIRS.get(book.primary)
     return pair and Marks(*pair)
+
+
+def usual_opening(book: BookText) -> str:
+    """The mark that opens most quotations of the book, double or single; empty if it has few."""
+    found = Counter(match[1] for text in book.texts.values() for match in _ANY_OPENING.finditer(text.prose))
+    return found.most_common(1)[0][0] if found.total() >= MIN_COUNT else ""
 
 
 def narration(text: ChapterText) -> str:

@@ -33,7 +33,7 @@ async def read_chapter(
         windows = await compute(edits.windows, chapter.content, edits.longest(book.content_language, context))
         for window in windows:
             try:
-                found += await edits.proposed(book, chapter, window, steps, context)
+                found += await edits.proposed(book, chapter, window, steps, context, seen.mark)
             except (ModelRefused, UnusableReply) as error:
                 failed.append(error)
         if not failed:

@@ -18,12 +18,14 @@ MAX_PARAGRAPH_CHARACTERS, MAX_READ_CHARACTERS = 100_000, 2_000_000
 _BLOCK = re.compile(r"(?:[^\n]|\n(?![ \t]*\n))+")
 # Code, URLs, HTML, footnote marks, escapes, scene breaks, and markup at the start of a line. Most elements have a limit
 # of length: without it, each of a hundred thousand unclosed ones would be searched for its end in the whole text.
-_NO_PROSE = re.compile(
+_MARKUP = (
     r"```.*?(?:```|\Z)|`[^`\n]+`|\]\([^)\n]{0,500}\)|\]\[[^\]\n]{0,500}\]|<[^<>\n]+>|\[\^[^\]\n]{1,200}\]:?"
     r"|https?://\S+|www\.\S+|[^\s@]{1,64}@[^\s@]{1,255}\.\w+"
-    r"|\\.|^[ \t]*(?:[*_-][ \t]*){3,}$|^[ \t]*(?:#{1,6}|[-*+>]|\d+[.)])[ \t]|^[ \t]*\|.*$",
-    re.DOTALL | re.MULTILINE,
+    r"|\\.|^[ \t]*(?:[*_-][ \t]*){3,}$|^[ \t]*(?:#{1,6}|[-*+>]|\d+[.)])[ \t]"
 )
+_FIXED = re.compile(_MARKUP, re.DOTALL | re.MULTILINE)
+_NO_PROSE = re.compile(_MARKUP + r"|^[ \t]*\|[^\n]*$", re.DOTALL | re.MULTILINE)  # nor the rows of a table
+_CELL_EDGE = re.compile(r"(?<!\\)\|")
 
 
 def blocks(content: str) -> Iterator[tuple[int, str]]:
@@ -64,7 +66,7 @@ class ReadingBudget:
 
 
 def keeps_structure(content: str, start: int, end: int, replacement: str) -> bool:
-    """Whether `replacement` for `content[start:end]` changes words only, and no line break of a stanza.
+    """Whether `replacement` for `content[start:end]` changes words only, but no line of a stanza and no cell's edge.
 
     Always False in a paragraph of more than MAX_PARAGRAPH_CHARACTERS.
     """
@@ -74,10 +76,17 @@ def keeps_structure(content: str, start: int, end: int, replacement: str) -> boo
         return False
     if len(lines[0]) > 1 and not all(line.strip() for line in (*lines[0], *lines[1])):
         return False  # an empty line ends the paragraph
+    if any(_cell_edges(old) != _cell_edges(new) for old, new in zip(*lines, strict=True)):
+        return False  # the parser ignores the cells that a row has too many
     before, after = content[first:last], content[first:start] + replacement + content[end:last]
-    if "\0" in prose(before)[start - first : end - first]:
+    if any(mark.start() < end - first and start - first < mark.end() for mark in _FIXED.finditer(before)):
         return False
     return not before.strip() or (bool(after.strip()) and _shape(before) == _shape(after))
+
+
+def _cell_edges(line: str) -> int:
+    """How many marks in the line may separate the cells of a table."""
+    return len(_CELL_EDGE.findall(line))
 
 
 @lru_cache(maxsize=16)  # changes of one paragraph are usually checked in a row

@@ -42,12 +42,13 @@ class Survey:
     """The findings of the rules (`rules`) and of the checker (`checker`) in a whole book, by chapter id.
 
     Each finding of the checker comes with a flag: whether its rule is reliable. `versions`: the content version of each
-    chapter that was read.
+    chapter that was read. `mark`: the mark that opens most quotations of the book; empty if it has few.
     """
 
     rules: Mapping[int, Sequence[Correction]]
     checker: Mapping[int, Sequence[tuple[Correction, bool]]]
     versions: Mapping[int, int]
+    mark: str = ""
 
     def of(self, chapter: Chapter) -> tuple[list[Correction], list[tuple[Correction, bool]]]:
         """The findings of the rules and of the checker in the current text of the chapter.
@@ -78,6 +79,7 @@ class Survey:
                     for number, found in told["checker"].items()
                 },
                 {int(number): int(version) for number, version in told["versions"].items()},
+                str(told["mark"]),
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UnreadableSurvey(f"{error!r}") from error
@@ -117,7 +119,10 @@ async def _pickled(book: Book, chapters: AsyncIterable[Chapter]) -> AsyncIterato
 
 
 def survey_of(book: Book, chapters: Iterable[Chapter]) -> Survey:
-    from bookgen.writing.proofreading import rules  # only the worker needs them, not the process that starts it
+    from bookgen.writing.proofreading import (
+        quotation,
+        rules,
+    )  # only the worker needs them, not the process that starts it
 
     chapters = list(chapters)
     text = BookText.of(book, chapters)
@@ -130,7 +135,7 @@ def survey_of(book: Book, chapters: Iterable[Chapter]) -> Survey:
                 checker[chapter_id].append((correction, proven))
     found = rules.check(text, refrains=has_refrains(book))
     versions = {chapter.id: chapter.content_version for chapter in chapters}
-    return Survey(found, dict(checker), versions)
+    return Survey(found, dict(checker), versions, quotation.usual_opening(text))
 
 
 def _unpickled(source: IO[bytes]) -> Iterator[Any]:

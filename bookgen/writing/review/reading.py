@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bookgen.models import Book, Chapter, Severity
+from bookgen.models import Book, Chapter, Severity, is_mystery
 from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.words import measure
 from bookgen.writing import brief, chapter_plan, context, continuity
@@ -55,6 +55,10 @@ STORY_READING = (
     "Keep track of what each passage settles: who is where and when, what people look like, own, know, want, have said "
     "and promised, ages, dates, numbers, distances, which objects are where, what is planted to come back."
 )
+MYSTERY_READING = (
+    "Whatever the solution of this mystery relies on must have been shown to the reader before it is used to solve it. "
+    'A clue that comes too late or not at all is a finding of the kind "unprepared".'
+)
 ADVICE_READING = (
     "Follow each instruction in your mind as somebody who has nothing but this book: what it needs must have been "
     "named before, with its quantity, its time and the sign that it has worked. Keep track of tools, materials, terms, "
@@ -85,8 +89,8 @@ worst first. Each has:
 - "severity": "critical" (a reader loses the thread or comes to harm), "major" (most readers stumble) or "minor" (a \
 careful reader notices).
 - "chapter" and "quote": the number of a chapter and the passage in it where the reader stumbles; if there are several \
-passages, the one that is best changed. Copy it letter by letter, without gaps, {quote} of one paragraph, so that it \
-appears only once in the chapter.
+passages, the one that is best changed. Copy it letter by letter, without gaps, {quote} of one paragraph or row of a \
+table, so that it appears only once in the chapter.
 - "others": the other passages that belong to it, at most {others}, each {{"chapter": …, "quote": …}} and copied in \
 the same way: what the first one contradicts, relies on or repeats. [] if there are none.
 - "why": one sentence in {language} that tells the author what is wrong.
@@ -160,7 +164,9 @@ def reading_request(material: Material, part: BookPart, window: int = WINDOW) ->
         others=MAX_OTHERS,
         language=tongue.name,
     )
-    craft = EDITOR.format(tracks=_tracks(kinds), kinds="\n".join(f"- {kind}: {DESCRIPTIONS[kind]}." for kind in kinds))
+    craft = EDITOR.format(
+        tracks=_tracks(book, kinds), kinds="\n".join(f"- {kind}: {DESCRIPTIONS[kind]}." for kind in kinds)
+    )
     return TextRequest(
         stage=STAGE,
         system=(Block(f"{craft}\n\n{about(material, window)}"),),
@@ -172,10 +178,11 @@ def reading_request(material: Material, part: BookPart, window: int = WINDOW) ->
     )
 
 
-def _tracks(kinds: Sequence[FindingKind]) -> str:
+def _tracks(book: Book, kinds: Sequence[FindingKind]) -> str:
     """The instruction on what to keep track of while reading, for the kinds of findings to look for."""
     told = {FindingKind.UNRESOLVED: STORY_READING, FindingKind.UNCLEAR_STEP: ADVICE_READING}
-    return " ".join(text for kind, text in told.items() if kind in kinds)
+    texts = [text for kind, text in told.items() if kind in kinds]
+    return " ".join([*texts, MYSTERY_READING] if is_mystery(book) else texts)
 
 
 def schema(kinds: Sequence[FindingKind]) -> Mapping[str, Any]:

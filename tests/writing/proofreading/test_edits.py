@@ -189,7 +189,7 @@ def test_windows_cover_the_chapter_and_overlap_by_one_paragraph() -> None:
     assert found[0].start == 0
     assert found[-1].end == len(content)
     assert all(later.start < earlier.end for earlier, later in itertools.pairwise(found))
-    assert all(len(content[each.start : each.end].split()) < 1700 for each in found)
+    assert all(len(content[each.start : each.end].split()) < 2200 for each in found)
 
 
 @pytest.mark.parametrize(
@@ -203,6 +203,42 @@ def test_a_paragraph_longer_than_a_window_is_divided_at_its_sentences(content: s
     assert (found[0].start, found[-1].end) == (0, len(content))
     assert all(earlier.start < later.start < earlier.end for earlier, later in itertools.pairwise(found))
     assert all(measure(content[each.start : each.end]) < 2 * edits.WINDOW_WORDS for each in found)
+
+
+@pytest.mark.parametrize(("words", "count"), [(1_400, 1), (1_800, 1), (1_900, 2), (4_000, 3)])
+def test_a_chapter_is_divided_into_as_few_parts_as_possible_of_about_equal_size(words: int, count: int) -> None:
+    content = "\n\n".join(["The lamp went out, and nobody in the house said so."] * (words // 11))
+
+    found = [measure(content[each.start : each.end]) for each in edits.windows(content)]
+
+    assert len(found) == count
+    assert max(found) - min(found) <= 22
+
+
+async def test_only_a_later_part_is_told_that_it_begins_with_a_paragraph_read_before() -> None:
+    content = "\n\n".join(["The lamp went out, and nobody in the house said so."] * 300)
+    steps = ScriptedEdits('{"edits": []}')
+
+    await reading.read_chapter(book(), chapter(content), Survey({}, {}, {}, "‘"), [], steps)
+
+    assert ["has been read already" in each.messages[0].text for each in steps.asked] == [False, True]
+    assert all("Its speech opens with ‘:" in each.system[0].text for each in steps.asked)
+
+
+async def test_the_proofreader_knows_the_names_and_what_is_settled_about_terms_and_form() -> None:
+    bible = {
+        "people": [{"name": "Tom", "description": "Bakes."}],
+        "terms": [{"name": "Country, units and form", "description": "United Kingdom, grams."}],
+    }
+    steps = ScriptedEdits('{"edits": []}')
+
+    await edits.proposed(replace(book(), bible=bible), chapter(CONTENT), TextWindow(0, len(CONTENT)), steps)
+    told = steps.asked[0].system[0].text
+
+    assert "Names of people and places in this book: Tom." in told
+    assert "Country, units and form: United Kingdom, grams." in told
+    assert "Bakes" not in told
+    assert "speech opens" not in told
 
 
 class SmallWindow(ScriptedEdits):

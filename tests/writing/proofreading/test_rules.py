@@ -8,7 +8,7 @@ from bookgen.providers.sample.brief import Brief
 from bookgen.providers.sample.phrases import phrases
 from bookgen.providers.sample.prose import write_prose
 from bookgen.words import count_words
-from bookgen.writing.proofreading import english, rules
+from bookgen.writing.proofreading import english, quotation, rules
 from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.structure import MAX_PARAGRAPH_CHARACTERS, MAX_READ_CHARACTERS
@@ -117,6 +117,18 @@ def test_a_name_with_one_wrong_letter_is_corrected_and_an_inflected_one_is_not()
 )
 def test_a_misspelt_name_is_corrected_to_the_nearest_form_in_the_book(name: str, content: str, expected: str) -> None:
     assert [after for _, after in found(content, "pl", names=(name,))] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("speech", "mark"),
+    [("‘It’s cold,’ she said.", "‘"), ("“It’s cold,” she said.", "“"), ("« Il fait froid », dit-elle.", "«"), ("", "")],
+)
+def test_the_usual_mark_of_quotations_is_counted_in_the_whole_book(speech: str, mark: str) -> None:
+    assert quotation.usual_opening(text_of(*[f"{speech} The dogs’ lamp went out."] * 20)) == mark
+
+
+def test_text_after_a_table_is_checked() -> None:
+    assert found("| a | b |\n|---|---|\n| the the | 2 |\n\nShe saw the the lamp.") == [("the the", "the")]
 
 
 def test_the_number_of_corrections_in_a_chapter_is_limited() -> None:

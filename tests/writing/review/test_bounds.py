@@ -75,6 +75,15 @@ async def test_the_recorded_revisions_can_be_applied(name, edits, kept, dropped,
         assert (outcome.edit.replacement in revised.texts[outcome.edit.chapter]) is outcome.is_kept
 
 
+async def test_a_wrong_figure_in_a_table_is_replaced():
+    text = f"{TEXT}\n\n| Loaf | Done at |\n|---|---|\n| Tin loaf | 95 °C |\n| Gummy loaf | under 94 °C |\n\n{LONG}"
+    change = edit("under 94 °C", "below the temperature in its recipe")
+
+    revised = await applied(change, kind="contradiction", book=material(text))
+
+    assert revised.texts[1] == text.replace(change.passage, change.replacement)
+
+
 async def test_a_recorded_edit_that_removes_sentences_is_kept_if_the_author_marks_it():
     book, review = reviewed("wrong-note")
     marked = answer("wrong-note", "revision")

@@ -91,6 +91,14 @@ def test_stories_and_instructional_books_are_reviewed_differently(genre, story, 
     assert ("Follow each instruction in your mind" in whole(request)) is advice
 
 
+@pytest.mark.parametrize(("genre", "mystery"), [("Detective novel", True), ("Novel", False)])
+def test_the_editor_of_a_mystery_checks_that_it_plays_fair(genre, mystery):
+    chapter = a_chapter(1, content="She went home.")
+    (request,) = reading_requests(replace(some_material(1, genre=genre), chapters=(chapter,)))
+
+    assert ("the solution of this mystery relies on" in whole(request)) is mystery
+
+
 def test_every_kind_of_finding_has_a_description_and_a_type_of_suggestion():
     assert set(DESCRIPTIONS) == set(SUGGESTION_TYPES) == set(FindingKind)
 

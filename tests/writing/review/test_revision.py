@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jsonschema
 import pytest
 
@@ -33,6 +35,25 @@ def test_the_author_model_gets_the_book_and_every_finding(name):
         assert finding.why in text
         assert finding.remedy in text
     assert tokens(text) + request.max_tokens < 32_000
+
+
+@pytest.mark.parametrize(
+    ("genre", "has", "lacks"),
+    [
+        ("Novel", "a line of dialogue", "a term or a warning"),
+        ("Cookbook", "a term or a warning", "a line of dialogue"),
+        ("Memoir", "Invent nothing about a life", "a line of dialogue"),
+        ("Poetry", "its metre and its rhymes", "a line of dialogue"),
+    ],
+)
+def test_each_kind_of_book_is_revised_by_its_own_rules(genre, has, lacks):
+    material, review = reviewed(NAMES[0])
+    book = replace(material.book, genre=genre, bible={**material.book.bible, "kind": ""})
+
+    (request,) = revision_requests(replace(material, book=book), review)
+
+    assert has in request.system[0].text
+    assert lacks not in request.system[0].text
 
 
 def test_a_book_without_findings_makes_no_request():
