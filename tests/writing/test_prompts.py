@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bookgen.commands import server_and_account
-from bookgen.writing import context
-from bookgen.writing import continuity
+from bookgen.writing import context, continuity
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.craft import craft
 from bookgen.writing.outline import draft_outline

@@ -119,10 +119,8 @@ async def _pickled(book: Book, chapters: AsyncIterable[Chapter]) -> AsyncIterato
 
 
 def survey_of(book: Book, chapters: Iterable[Chapter]) -> Survey:
-    from bookgen.writing.proofreading import (
-        quotation,
-        rules,
-    )  # only the worker needs them, not the process that starts it
+    # Only the worker needs them, not the process that starts it.
+    from bookgen.writing.proofreading import quotation, rules
 
     chapters = list(chapters)
     text = BookText.of(book, chapters)
