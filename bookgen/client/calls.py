@@ -156,7 +156,8 @@ class Calls:
 
     async def produce(self, book_id: int, *, again: bool = False, cover: bool = True) -> JSON:
         """Produce a book in one run. `again`: write a finished book again. `cover`: make a cover if there is none."""
-        return await self._started(book_id, "produce", {"again": again, "cover": cover})
+        without = {} if cover else {"cover": False}  # servers before 0.12 do not know the field
+        return await self._started(book_id, "produce", {"again": again, **without})
 
     async def _started(self, book_id: int, action: str, body: JSON | None = None) -> JSON:
         for delay in (*BACKOFF_SECONDS, None):
