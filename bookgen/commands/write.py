@@ -121,7 +121,8 @@ class Journey:
                 await book.outline()
             self._display.outline((await book.reload()).data)
             with self._display.following() as show:
-                await self._make(book, show)
+                was_edited = await self._make(book, show)
+            await (self._report(book) if was_edited else self._blurb(book))
         return await self._export(book)
 
     async def pause(self) -> int:
@@ -168,32 +169,30 @@ class Journey:
             self._display.say(book.data["font_warning"])
         return book
 
-    async def _make(self, book: BookHandle, show: Callable[[Status], None]) -> None:
+    async def _make(self, book: BookHandle, show: Callable[[Status], None]) -> bool:
         """Write the book, and have it read by an editor and proofread if the account's plan includes that.
 
-        A cover that fails is only reported, because a book is complete without one. Raises WritingEnded if the book is
-        not finished for another reason.
+        Returns whether it was. A cover that fails is only reported, because a book is complete without one. Raises
+        WritingEnded if the book is not finished for another reason.
         """
         every = self._server.poll_seconds
         try:
             await book.produce(show, cover=self._wants_cover, every=every)
-        except PlanUpgradeRequired as error:
-            if "addon" not in error.details:
-                raise
-            self._display.say(NO_PRODUCTION)
-        except GenerationInProgress:
-            pass  # another client has started a run of the chapters: continue it
+            return True
         except WritingEnded as error:
             if error.details.get("stage") != COVER_STAGE:
                 raise
             self._display.say(f"The cover could not be created: {in_words(error, OPTIONS)}")
             self._wants_cover = False
-            return
-        else:
-            await self._report(book)
-            return
+            return True
+        except GenerationInProgress:
+            pass  # another client has started a run of the chapters: continue it
+        except PlanUpgradeRequired as error:
+            if "addon" not in error.details:
+                raise
+            self._display.say(NO_PRODUCTION)
         await book.write(show, every=every)
-        await self._blurb(book)
+        return False
 
     async def _report(self, book: BookHandle) -> None:
         """Show what the editor's reading and the proofreading of the production have changed and left."""
