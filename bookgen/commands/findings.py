@@ -30,5 +30,5 @@ def suggestion_lines(suggestion: Found) -> Iterator[str]:
 
 def _excerpt(text: str) -> str:
     """The beginning of a text in one line, without marks of Markdown."""
-    plain = " ".join(_MARKUP.sub(" ", text).split()).strip("“”")
+    plain = " ".join(_MARKUP.sub(" ", text).split()).strip('“”"')
     return textwrap.shorten(plain, MAX_EXCERPT_CHARACTERS, placeholder=" …")

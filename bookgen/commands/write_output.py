@@ -83,7 +83,9 @@ class Lines:
         if not corrected and not left:
             self.say("The proofreader found no mistakes.")
             return
-        self.say(f"The proofreader corrected {_passages(corrected)}.{' Other suggestions:' * bool(left)}")
+        self.say(
+            f"The proofreader corrected {_passages(corrected)}.{' Not changed; look at these yourself:' * bool(left)}"
+        )
         self._listed(left, suggestion_lines)
 
     def finished(self, book: Mapping[str, Any], files: Sequence[Path]) -> None:
@@ -95,6 +97,8 @@ class Lines:
         )
         if book["blurb"]:
             self.say(f"Its blurb, for the back cover and shops:\n{textwrap.indent(book['blurb'], '  ')}")
+        if files:
+            self.say("Files:")
         for file in files:
             self.say(str(file))
         notes = book.get("quality") or []

@@ -46,8 +46,8 @@ names or events, no praise, no prizes, no quotations from critics.
 How it reads:
 - {length}, in one to three paragraphs. Every word is in {language}.
 - Plain, concrete sentences in the present tense, for the audience named in the book's data.
-- No superlatives. At most one question. Never "this book" or "in this book", in {language} either. No call \
-to buy or to read on.
+- No superlatives. At most one question. Nothing like "this book" or "in this book", whatever the \
+language. No call to buy or to read on.
 
 What you send:
 - Only the blurb, as plain text: no heading, no title, no list, no Markdown, no quotation marks around it, nothing \

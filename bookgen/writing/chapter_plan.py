@@ -58,7 +58,7 @@ In a memoir:
 {LIFE}
 In non-fiction:
 {STEPS}
-Leave out the fields that do not belong to this kind of book."""
+Leave the fields empty that do not belong to this kind of book."""
 
 # The fields of a plan for each kind of book, and how they are requested. Empty kind: neither genre nor bible names one.
 _STORY = ("scenes", "sets_up", "pays_off", "last_image")

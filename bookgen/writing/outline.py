@@ -43,8 +43,9 @@ relations, work, what they want; in up to 60 words each. Of real people only wha
 - places: those that the book returns to, each with what must never change.
 - terms: words and names that must always be spelt and used the same way."""
 NON_FICTION_ENTRIES = """\
-- people: those who are named, if any, each with what must never change. An "I" has no life, memories, dates or \
-measurements that the book's data does not give, here or in the chapters.
+- people: those who are named, if any, each with what must never change. The author is a real person, too: no \
+life, memory, mistake, acquaintance, date or measurement of theirs that the book's data does not give, here or in the \
+chapters.
 - places: those that the book returns to, if any, each with what must never change.
 - terms: words and names that must always be spelt and used the same way. Where it matters, also the country whose \
 rules and customs the book describes, the units, and the form of steps, tables and warnings."""

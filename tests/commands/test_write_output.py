@@ -89,7 +89,7 @@ def test_the_proofreaders_other_suggestions_are_listed_with_their_replacement(
     assert capsys.readouterr().out.splitlines() == [
         "The proofreader found no mistakes.",
         "The proofreader corrected 2 passages.",
-        "The proofreader corrected 0 passages. Other suggestions:",
+        "The proofreader corrected 0 passages. Not changed; look at these yourself:",
         "  Chapter 2: “at dawn” → “at noon”",
         "    It was noon.",
     ]
@@ -122,6 +122,7 @@ def test_a_finished_book_is_shown_with_its_length_cost_and_blurb(capsys: pytest.
         "  One.",
         "",
         "  Two.",
+        "Files:",
         "T.pdf",
     ]
 

@@ -41,7 +41,7 @@ async def test_a_plan_may_have_as_much_as_its_chapters_can_carry(
 
 
 async def test_no_memories_are_planned_for_the_narrator_of_a_practical_book() -> None:
-    told = 'An "I" has no life, memories, dates or measurements that the book\'s data does not give'
+    told = "no life, memory, mistake, acquaintance, date or measurement of theirs that the book's data does not give"
 
     assert told in await planning_prompt(genre="Cookbook")
     assert told not in await planning_prompt(genre="Novel")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bookgen.models import Book, Chapter, Severity, SuggestionType, is_verse
+from bookgen.models import Book, Chapter, Severity, SuggestionType, is_non_fiction, is_verse
 from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.threads import compute
 from bookgen.words import measure
@@ -55,7 +55,10 @@ Names of people and places in this book: {names}.{terms}{marks}"""
 
 TERMS = "\n\nIts terms and its form, as they are settled:\n{terms}"
 
-MARKS = "\n\nIts speech opens with {mark}: speech that opens with another mark is a mistake of the type consistency."
+MARKS = (
+    "\n\nSpeech in this book opens with the mark {mark} . Speech that opens with another one is a mistake of the type "
+    "consistency. A title, a term or a name in other marks is not speech."
+)
 LATER = (
     " This is a later part of the chapter. Its first paragraph has been read already: it is there for the sense only."
 )
@@ -71,6 +74,7 @@ edit has:
 - "prefix" and "suffix": the 20 to 30 characters right before and right after it, copied.
 - "replacement": what replaces the quote; only the mistake is changed.
 - "type": spelling, grammar, punctuation, style, clarity, consistency or continuity.
+  A word that stands twice by mistake is of the type spelling: quote both and replace them by one.
 - "severity": critical (the sentence cannot be understood, or contradicts the book), major (a plain mistake), minor, \
 info (a matter of taste that is worth a look).
 - "reason": one sentence in {language} that says what is wrong.
@@ -156,7 +160,7 @@ def _request(book: Book, chapter: Chapter, window: TextWindow, context: int, mar
         verse=VERSE if is_verse(book) else "",
         names=clip("; ".join(filter(None, names)), context // 20) or "none are listed",
         terms=TERMS.format(terms=clip(terms, context // 20)) if terms else "",
-        marks=MARKS.format(mark=mark) if mark else "",
+        marks=MARKS.format(mark=mark) if mark and not is_non_fiction(book) else "",
     )
     return TextRequest(
         stage=STAGE,

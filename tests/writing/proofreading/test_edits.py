@@ -222,7 +222,7 @@ async def test_only_a_later_part_is_told_that_it_begins_with_a_paragraph_read_be
     await reading.read_chapter(book(), chapter(content), Survey({}, {}, {}, "‘"), [], steps)
 
     assert ["has been read already" in each.messages[0].text for each in steps.asked] == [False, True]
-    assert all("Its speech opens with ‘:" in each.system[0].text for each in steps.asked)
+    assert all("opens with the mark ‘ ." in each.system[0].text for each in steps.asked)
 
 
 async def test_the_proofreader_knows_the_names_and_what_is_settled_about_terms_and_form() -> None:
