@@ -185,10 +185,12 @@ class ModelServer:
         step = self._next_step(call)
         call.fault = step.kind if step else ""
         options = step.options if step else {}
+        if call.fault in ("hang", "hold", "stall"):  # a release may come before the reply reaches its stall
+            options = {"until": self._released, **options}
         if call.fault == "status":
             return status_response(wire, **options)
         if call.fault in ("hang", "hold"):
-            await options.get("until", self._released).wait()
+            await options["until"].wait()
         if call.fault in ("hang", "drop"):
             raise _Cut
         if call.fault == "html":
@@ -257,7 +259,7 @@ class ModelServer:
     async def _break(self, kind: str, stream: Stream, options: dict[str, Any]) -> None:
         match kind:
             case "stall":
-                await options.get("until", self._released).wait()
+                await options["until"].wait()
                 raise _Cut
             case "cut":
                 raise _Cut
