@@ -22,7 +22,6 @@ from bookgen.store import material as store
 from bookgen.store.suggestions import NewSuggestion
 from bookgen.threads import compute
 from bookgen.words import count_words
-from bookgen.writing.continuity import stored_digest
 from bookgen.writing.facts import settled
 from bookgen.writing.facts.findings import editor_findings, fingerprints_of
 from bookgen.writing.fingerprint import content_hash
@@ -44,11 +43,15 @@ TOO_LONG = "The book is too long for an editor's reading, which covers at most {
 
 @dataclass(frozen=True, slots=True)
 class RevisedText:
-    """A chapter as it was read, its new text, and the earlier findings of automatic checks that still hold."""
+    """A chapter as it was read, its new text, and the earlier findings of automatic checks that still hold.
+
+    `hashes`: those of the text as it was read and of the new one.
+    """
 
     chapter: Chapter
     content: str
     words: int
+    hashes: tuple[str, str]
     findings: Sequence[Mapping[str, object]]
 
 
@@ -108,9 +111,7 @@ class EditedBook:
         changes = {"content": revised.content}
         await chapters.save(connection, account_id, chapter.id, changes, revised.words, RevisionOrigin.REVIEW)
         await chapters.add_findings(connection, chapter.id, revised.findings)
-        if digest := stored_digest(self.material, chapter):
-            digest = replace(digest, content_hash=content_hash(revised.content))
-            await store.save_digest(connection, chapter.id, digest)
+        await store.carry_digest(connection, chapter.id, *revised.hashes)
 
 
 async def edit_book(
@@ -234,6 +235,7 @@ def _revised_texts(
             chapter,
             content := texts[chapter.chapter_number],
             count_words(content),
+            (content_hash(chapter.content), content_hash(content)),
             [
                 {name: value for name, value in note.items() if name != "chapter_number"}
                 for note in notes

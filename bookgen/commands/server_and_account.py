@@ -15,13 +15,13 @@ from bookgen.client.errors import Unauthenticated
 from bookgen.commands import passwords
 from bookgen.commands.temporary_server import temporary_server
 from bookgen.errors import StartupError
+from bookgen.models import UNNAMED_AUTHOR
 from bookgen.store.postgres.clusters import require_cluster
 from bookgen.store.postgres.keyfile import kept_secret
 from bookgen.store.postgres.space import make_data_folder
 
 # Two accounts, so that a command never continues a book of sample text with a real model.
 WRITER, SAMPLER = "writer", "sampler"
-LOCAL_AUTHOR = "Anonymous"
 POLL_LOCAL, POLL_REMOTE = 0.5, 15.0
 
 
@@ -58,7 +58,7 @@ class ServerAccount:
                     f"No account can be created at {self.url}: registration is closed or needs a verified e-mail. "
                     "Sign in to your account with --login."
                 ) from None
-            await client.register(name, f"{name}@bookgen.test", self.password, first_name=LOCAL_AUTHOR)
+            await client.register(name, f"{name}@bookgen.test", self.password, first_name=UNNAMED_AUTHOR)
         return sample
 
 

@@ -12,6 +12,7 @@ from bookgen.models.accounts import (
 from bookgen.models.books import (
     MAX_BLURB_CHARACTERS as MAX_BLURB_CHARACTERS,
     SAMPLE_WRITER as SAMPLE_WRITER,
+    UNNAMED_AUTHOR as UNNAMED_AUTHOR,
     AgeRange as AgeRange,
     Book as Book,
     BookKind as BookKind,

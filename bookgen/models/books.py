@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+UNNAMED_AUTHOR = "Anonymous"  # of the account that a command creates; no prompt has this name
 SAMPLE_WRITER = "offline"  # the name of the model that writes sample text
 
 

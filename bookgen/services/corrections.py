@@ -124,9 +124,8 @@ class Corrections:
                 return False
             if result.content != chapter.content:
                 version = await self._replace(connection, account_id, chapter.id, corrected)
-                if all(each.safe for each in pending if each.id in result.applied):
-                    texts = content_hash(chapter.content), content_hash(result.content)
-                    await material.carry_digest(connection, chapter.id, *texts)
+                if corrected.carries_digest:
+                    await material.carry_digest(connection, chapter.id, *corrected.hashes)
             await suggestions.store_offsets(connection, result.pending, version)
             await suggestions.decide(connection, result.applied, SuggestionStatus.APPLIED)
             await suggestions.decide(connection, result.stale, SuggestionStatus.STALE)
@@ -150,13 +149,20 @@ class Corrections:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedChapter:
-    """A chapter's suggestions after applying, and the number of words of its new text."""
+    """A chapter's suggestions after applying, and the number of words of its new text.
+
+    `hashes`: those of the former text and of the new one. `carries_digest`: all applied suggestions are safe.
+    """
 
     placement: Placement
     words: int
+    hashes: tuple[str, str]
+    carries_digest: bool
 
 
 def _corrected(pending: Sequence[Suggestion], chapter: Chapter, chosen: Collection[int]) -> CorrectedChapter:
     placement = applied(placed(pending, chapter.content, chapter.content_version), chosen)
     words = chapter.word_count if placement.content == chapter.content else count_words(placement.content)
-    return CorrectedChapter(placement, words)
+    hashes = content_hash(chapter.content), content_hash(placement.content)
+    is_safe = all(each.safe for each in pending if each.id in placement.applied)
+    return CorrectedChapter(placement, words, hashes, is_safe)

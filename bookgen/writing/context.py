@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bookgen.models import Book, Chapter, Digest, StoryKind, story_kind
+from bookgen.models import UNNAMED_AUTHOR, Book, Chapter, Digest, StoryKind, story_kind
 from bookgen.providers.text import Block
 from bookgen.writing.craft import craft
 from bookgen.writing.fence import fenced
@@ -28,7 +28,6 @@ ALL_DIGESTS = 10_000
 MIN_CHAPTER_TOKENS = 40
 MAX_BRIEF_TOKENS = 200
 MAX_DIGEST_TOKENS = 320
-UNNAMED_AUTHOR = "Anonymous"  # the account that `bookgen write` creates
 MIN_NEIGHBOURS = 3  # chapters whose plan is included, however small the window is
 
 

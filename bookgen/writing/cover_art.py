@@ -77,14 +77,6 @@ def portrait(material: Material, *, spoils: bool = False) -> str:
         people, recurring = _lines(_entries(bible, "people")[:1]), _lines(things)
     early = material.chapters[: max(1, len(material.chapters) // SPOILED_FROM)]
     image = next((image for each in early if (image := _text(each.plan, "last_image"))), "")
-    told = (
-        (("What its chapters tell", _summaries(material.chapters)), ("How it ends", _last_paragraph(material.chapters)))
-        if spoils
-        else (
-            ("An image from it", image),
-            ("A passage of it", passage(early, [_text(each, "name") for each in (*things, *places)])),
-        )
-    )
     lines = (
         ("About", book.blurb or _text(bible, "premise") or book.description),
         ("Who it is about", people),
@@ -92,8 +84,14 @@ def portrait(material: Material, *, spoils: bool = False) -> str:
         ("What comes back in it", recurring),
         ("How it sounds", _text(bible, "voice")),
     )
-    short = ((name, sentences_within(text, MAX_LINE_TOKENS)) for name, text in lines)
-    return "\n".join(f"{name}: {text}" for name, text in (*short, *told) if text)
+    told = [(name, sentences_within(text, MAX_LINE_TOKENS)) for name, text in lines]
+    if spoils:
+        told.append(("What its chapters tell", _summaries(material.chapters)))
+        told.append(("How it ends", _last_paragraph(material.chapters)))
+    else:
+        told.append(("An image from it", image))
+        told.append(("A passage of it", passage(early, [_text(each, "name") for each in (*things, *places)])))
+    return "\n".join(f"{name}: {text}" for name, text in told if text)
 
 
 def _summaries(chapters: Sequence[Chapter]) -> str:

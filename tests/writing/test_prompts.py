@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bookgen.commands import server_and_account
-from bookgen.writing import context, continuity
+from bookgen.writing import continuity
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.craft import craft
 from bookgen.writing.outline import draft_outline
@@ -166,7 +165,3 @@ async def test_whoever_plans_or_writes_a_book_knows_its_author(fields, told):
     for request in (steps.of_stage("outline")[0], steps.of_stage("chapter")[0]):
         assert told in request.system[0].text
         assert ("\nAuthor" in whole(request)) == bool(told)
-
-
-def test_the_name_of_an_account_without_a_name_is_not_told():
-    assert server_and_account.LOCAL_AUTHOR == context.UNNAMED_AUTHOR
