@@ -18,6 +18,7 @@ from bookgen.render.layout.words import units
 # Words that belong to the next word, so a line should not end with them.
 _LEANING_WORDS = """
 a an the of and or in on to for from with by at as my your our his her its their is no not but nor than
+i you he she we they it who what which that when where how why if
 der die das des dem den ein eine einer eines einem einen und oder im am auf aus von vom zu zum zur mit für bei ohne
 über unter vor nach le la les un une de du et ou à au aux en sur sous dans par pour sans el los las una unos unas y
 o del al con para sin lo gli i uno e da di della dei delle nel nella per tra os um uma do dos das na no nas nos em
@@ -30,6 +31,8 @@ _PARTICLES = frozenset("のはをにがでとへもや的之与和與的了")
 # The cost of a break between two ideographs. Japanese marks its word ends with particles, so a break anywhere else is
 # probably within a word and costs more.
 _WITHIN_JAPANESE, _WITHIN_CHINESE = 60.0, 8.0
+# The cost of a break within a phrase: between two words of which the second is not one of those above.
+_WITHIN_PHRASE = 40.0
 _ENDS = ":：;；—–.!?！？。"
 _PAUSES = ",，、،"
 
@@ -72,34 +75,35 @@ class Units:
         `widest` is the line width at the smallest type size, in per mille of that size.
         """
         found: list[Unit] = []
-        for word in text.split():
-            found += self._word(word, widest)
+        for word, after in itertools.pairwise([*text.split(), ""]):
+            found += self._word(word, _cost_after(word, after), widest)
         return found
 
-    def _word(self, word: str, widest: float) -> list[Unit]:
+    def _word(self, word: str, cost: float, widest: float) -> list[Unit]:
+        """Divide one word into units. `cost`: of a line break after it."""
         if not word.isascii() and any(map(is_wide, word)) and not _is_korean(word):
             cut = [part for part, _ in units(word)]
             ends = itertools.pairwise([*cut, ""])
             whole = [self._unit(part, 0.0, _cost_between(part, after, self._within)) for part, after in ends]
-            return [*whole[:-1], self._unit(cut[-1], SPACE_WIDTH, _cost_after(cut[-1]))]
-        unit = self._unit(word, SPACE_WIDTH, _cost_after(word))
+            return [*whole[:-1], self._unit(cut[-1], SPACE_WIDTH, cost)]
+        unit = self._unit(word, SPACE_WIDTH, cost)
         if unit.width <= widest or has_rtl(word):
-            return [unit] if unit.width <= widest else self._divide_anywhere(word, widest)
-        return self._hyphenated(word, widest)
+            return [unit] if unit.width <= widest else self._divide_anywhere(word, cost, widest)
+        return self._hyphenated(word, cost, widest)
 
-    def _hyphenated(self, word: str, widest: float) -> list[Unit]:
+    def _hyphenated(self, word: str, cost: float, widest: float) -> list[Unit]:
         places = [0, *self._hyphens(word), len(word)]
         hyphen = self._pieces("‐")
         found: list[Unit] = []
         for start, end in itertools.pairwise(places):
             last = end == len(word)
-            part = self._unit(word[start:end], SPACE_WIDTH * last, _cost_after(word) if last else 60.0)
+            part = self._unit(word[start:end], SPACE_WIDTH * last, cost if last else 60.0)
             if part.width > widest * 0.9:
-                return self._divide_anywhere(word, widest)
+                return self._divide_anywhere(word, cost, widest)
             found.append(part if last else Unit(part.pieces, part.width, 0.0, 60.0, hyphen))
         return found
 
-    def _divide_anywhere(self, word: str, widest: float) -> list[Unit]:
+    def _divide_anywhere(self, word: str, cost: float, widest: float) -> list[Unit]:
         """Divide a word that cannot be hyphenated into units of almost the width `widest`, between any two letters."""
         found: list[Unit] = []
         held = ""
@@ -108,7 +112,7 @@ class Units:
                 found.append(self._unit(held, 0.0, 60.0))
                 held = ""
             held += letter
-        return [*found, self._unit(held, SPACE_WIDTH, _cost_after(word))]
+        return [*found, self._unit(held, SPACE_WIDTH, cost)]
 
     def _unit(self, text: str, gap: float, cost: float) -> Unit:
         pieces = self._pieces(text)
@@ -192,13 +196,19 @@ def _cheapest(
     return best
 
 
-def _cost_after(word: str) -> float:
-    """The cost of a line break after a word."""
+def _cost_after(word: str, after: str) -> float:
+    """The cost of a line break between two words, `word` before it and `after` behind it ("" at the end)."""
     if word[-1] in _ENDS:
         return -12.0
     if word[-1] in _PAUSES:
         return -6.0
-    return 70.0 if word.casefold().strip("«»“”\"'(¿¡") in _LEANING else 0.0
+    if _leans(word):
+        return 70.0
+    return 0.0 if not after or _leans(after) else _WITHIN_PHRASE
+
+
+def _leans(word: str) -> bool:
+    return word.casefold().strip("«»“”\"'(¿¡") in _LEANING
 
 
 def _cost_between(part: str, after: str, within: float) -> float:

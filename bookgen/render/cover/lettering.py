@@ -23,7 +23,7 @@ _GREEK = re.compile("[\u0370-\u03ff][\u0300-\u036f]+")
 _AIR = 70.0  # the smallest distance between the ink of two lines, per mille of the size
 _BY_SENSE, _EVEN = 100.0, 2000.0  # the cost of uneven lines; the second is tried if letters would be too small
 _FEWER = 1.12  # one more line is only used if it makes the letters larger by this factor,
-_BREAK_COST_WEIGHT = 0.004  # plus this for each point that its most expensive break costs
+_BREAK_COST_WEIGHT = 0.0055  # plus this for each point that its worst break costs more
 
 _Glyph = tuple[Face, int, float, float, float]  # face, glyph, x and y per mille of the size, and scale
 
@@ -123,15 +123,17 @@ class Typesetter:
         text = self._cased(one_line(text))
         units = self._units_of(text, measure / least * 1000)
         best: SetText | None = None
+        cost = 0.0
         for evenness in (_BY_SENSE, _EVEN):
             for count in self._counts(units, measure, height, largest):
                 block = self._block(text, units, count, evenness)
                 if block is None:
                     continue
                 found = block.fitted(measure, height, largest)
-                worth = _FEWER + _BREAK_COST_WEIGHT * block.worst_break_cost if best and best.size >= least else 1.0
+                dearer = max(0.0, block.worst_break_cost - cost)
+                worth = _FEWER + _BREAK_COST_WEIGHT * dearer if best and best.size >= least else 1.0
                 if best is None or found.size > best.size * worth:
-                    best = found
+                    best, cost = found, block.worst_break_cost
             if best is not None and best.size >= least:
                 break
         if best is None:

@@ -156,6 +156,23 @@ def test_a_title_breaks_after_its_colon() -> None:
     assert lines[0][-1].pieces[0][0] == "Harbour:"
 
 
+@pytest.mark.parametrize(
+    ("title", "letters"),
+    [
+        ("The Quiet Hand at Tern Lock", ["TheQuietHand", "atTernLock"]),
+        ("Keeping a Small Orchard", ["Keeping", "aSmallOrchard"]),
+        ("The Year We Ran the Bakery", ["TheYear", "WeRan", "theBakery"]),
+        ("Das Licht von Süderoog", ["DasLicht", "vonSüderoog"]),
+    ],
+)
+def test_words_of_a_phrase_stay_on_one_line_unless_the_letters_would_be_much_smaller(
+    title: str, letters: list[str]
+) -> None:
+    found = Typesetter(PLAYFAIR, "en").fitted(title, 1240, 620, 330, 60)
+
+    assert [len(line.glyphs) for line in found.lines] == [len(line) for line in letters]
+
+
 async def test_a_worker_process_draws_a_cover_and_its_thumbnail() -> None:
     pool = RenderPool(workers=1)
     try:
