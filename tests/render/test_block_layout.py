@@ -52,6 +52,34 @@ def pages_of(book: Rendered) -> list[list[str]]:
     return list(pages.values())
 
 
+@pytest.mark.parametrize("outer", ["- ", "> "])
+def test_an_item_or_a_quoted_line_that_ends_in_a_colon_stays_with_what_it_announces(outer: str, make: Make) -> None:
+    things = "\n".join(f"{' ' * len(outer) if outer == '- ' else outer}- Thing {number}." for number in range(12))
+    blank = "" if outer == "- " else ">\n"
+    parted = [
+        above
+        for above in range(18, 42)
+        if not any(
+            {"Bring these:", "Thing 0."} <= set(page)
+            for page in pages_of(
+                render(make("\n\n".join([*["A line."] * above, f"{outer}Bring these:\n{blank}{things}", "Done."])))
+            )
+        )
+    ]
+
+    assert parted == []
+
+
+def test_word_keeps_an_item_that_ends_in_a_colon_with_its_own_list(make: Make) -> None:
+    book = render(make("- More.\n" * 12 + "- Before the last day:\n  - A saw.\n  - A rope.\n" + "- More.\n" * 12))
+    document = docx.Document(io.BytesIO(book.docx))
+    items = of_style(document, "Book List")[1:-2]  # the first two and the last two are always kept together
+    kept = {item.text.strip("•–\t "): item.paragraph_format.keep_with_next for item in items}
+
+    assert kept["Before the last day:"]
+    assert not kept["More."]
+
+
 @pytest.mark.parametrize("above", range(8))
 def test_no_item_of_a_list_is_alone_on_its_page(above: int, make: Make) -> None:
     steps = "\n".join(f"1. Step number {number} of the work." for number in range(1, 28))

@@ -212,7 +212,7 @@ class BodyWriter:
                     label = f"{text(sign)}<w:r><w:tab/></w:r>" if index == 0 else ""
                     first = self._geometry.indent * isinstance(item[index - 1], model.Paragraph)
                     indent = self._indent(level, step, first=first if index else -step)
-                    together = "<w:keepNext/>" * kept
+                    together = "<w:keepNext/>" * (kept or announces(inner, item[index + 1 : index + 2]))
                     out.append(paragraph("BookList", label + self.spans(inner.spans), together + indent))
                 else:
                     out.append(self._block(inner, 0))

@@ -79,10 +79,14 @@ class Flow:
                 title.anchor, title.begins_page = poem.anchor, poem.begins_page
             if index == 0 and section.labelled:
                 self._rows_above = len(self.rows)
-            if announces(block, section.blocks[index + 1 : index + 2]):
-                self.rows[-1].keep = True
+            self._keep_announcement(section.blocks, index)
         while self.rows and self.rows[-1].blank:
             self.rows.pop()
+
+    def _keep_announcement(self, blocks: Sequence[Block], index: int) -> None:
+        """Keep the block set last on the page of the next one if it announces it."""
+        if announces(blocks[index], blocks[index + 1 : index + 2]):
+            self.rows[-1].keep = True
 
     def block(self, block: Block, frame: TextFrame) -> None:
         match block:
@@ -229,6 +233,7 @@ class Flow:
         for index, block in enumerate(blocks):
             self._flush = self._flush or index in lines
             self.block(block, quote)
+            self._keep_announcement(blocks, index)
         self.space()
 
     def _step(self, frame: TextFrame) -> float:
@@ -291,6 +296,7 @@ class Flow:
         for index, block in enumerate(blocks):
             self._flush = not (index and isinstance(blocks[index - 1], model.Paragraph))
             self.block(block, body)
+            self._keep_announcement(blocks, index)
         self._in_item = outer
         while at < len(self.rows) and self.rows[at].blank:
             at += 1
