@@ -6,6 +6,7 @@ Everything here is frozen and can be pickled, since it is sent to worker process
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,8 @@ MAX_SHORT_TABLE_LINES = 18
 MAX_HAND_LINE_LETTERS = 50
 EMS_A_SPACE = 0.4  # the width of each space in a verse line's indent
 USUAL_INDENT = 4  # spaces; the continuation of a long line in a poem is indented further
+_MAX_LABEL_LETTERS = 30
+_LABEL_ENDS = tuple(".:!。：！")
 _SPEECH = re.compile(r"[—–]\s?[¿¡]?[^\W\d_]")
 TURNED_EMS = 1.5  # from the deepest indent of a poem to the continuation of its long lines
 POEM_TURNED_EMS = USUAL_INDENT * EMS_A_SPACE + TURNED_EMS  # the same from the left, if no line is indented further
@@ -189,6 +192,26 @@ def announces(block: Block, following: Sequence[Block]) -> bool:
     if not isinstance(block, Paragraph) or not following or isinstance(following[0], Paragraph):
         return False
     return "".join(span.text for span in block.spans).rstrip().endswith((":", "："))
+
+
+def stands_apart(blocks: Sequence[Block], index: int) -> bool:
+    """Whether the block is a paragraph with a label in bold, such as "**Warning.**", that needs space around it.
+
+    It does not if the paragraph above or below has a label too, as in a glossary, an interview or a play.
+    """
+    around = (*blocks[:index][-1:], *blocks[index + 1 : index + 2])
+    return _is_labelled(blocks[index]) and not any(map(_is_labelled, around))
+
+
+def _is_labelled(block: Block) -> bool:
+    """Whether the block is a paragraph that begins with a few words in bold, which end with a stop or a colon."""
+    if not isinstance(block, Paragraph):
+        return False
+    bold = itertools.takewhile(lambda span: span.bold and span.note is None, block.spans)
+    label = "".join(span.text for span in bold)
+    rest = "".join(span.text for span in block.spans)[len(label) :].strip()
+    ends = label.rstrip().endswith(_LABEL_ENDS) or rest.startswith((":", "："))
+    return 0 < len(label) <= _MAX_LABEL_LETTERS and ends and bool(rest.strip(":："))
 
 
 @dataclass(frozen=True, slots=True)

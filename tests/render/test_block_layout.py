@@ -52,6 +52,43 @@ def pages_of(book: Rendered) -> list[list[str]]:
     return list(pages.values())
 
 
+def test_a_warning_has_space_around_it_in_every_format(make: Make) -> None:
+    book = render(make("Saw the branch.\n\n**Warning.** Heavy wood falls.\n\nThen seal it.\n\nAnd rest."))
+    baselines = {mark.line.text: y for page in book.layout.pages for y, mark in body(page)}
+    edges = left_edges(book.layout)
+    lead = baselines["Then seal it."] - baselines["And rest."]
+    styles = {
+        each.text: (each.style.name, each.paragraph_format.space_before, each.paragraph_format.space_after)
+        for each in docx.Document(io.BytesIO(book.docx)).paragraphs
+    }
+
+    gaps = [above - below for above, below in pairwise(list(baselines.values())[-4:])]
+    assert gaps == pytest.approx([2 * lead, 2 * lead, lead])
+    assert edges["Warning. Heavy wood falls."] == edges["Then seal it."] < edges["And rest."]
+    name, before, after = styles["Warning. Heavy wood falls."]
+    assert (name, before, after) == ("Book First", after, before)
+    assert before.pt == pytest.approx(lead, abs=0.1)
+    assert styles["Then seal it."][0] == "Book First"
+    assert '<p class="apart"><strong>Warning.</strong> Heavy' in chapter(book)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Anna:** You came.\n\n**Bert:** I walked.",
+        "**Salt.** From the sea.\n\n**Sugar.** From a beet.",
+        "He **never** came.\n\nShe did.",
+        "**Nobody knew why the harbour had been closed that year.** It rained.\n\nOn.",
+        "**Warning.**\n\nOn.",
+        "> **Warning.** Heavy wood falls.\n\nOn.",
+    ],
+)
+def test_a_play_a_glossary_and_words_in_bold_get_no_space(text: str, make: Make) -> None:
+    book = render(make(text))
+
+    assert 'class="apart"' not in chapter(book)
+
+
 @pytest.mark.parametrize("outer", ["- ", "> "])
 def test_an_item_or_a_quoted_line_that_ends_in_a_colon_stays_with_what_it_announces(outer: str, make: Make) -> None:
     things = "\n".join(f"{' ' * len(outer) if outer == '- ' else outer}- Thing {number}." for number in range(12))

@@ -13,7 +13,17 @@ from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.notes import note_spans
 from bookgen.render.layout.tables import shares
 from bookgen.render.locales import Locale
-from bookgen.render.model import Block, Picture, Section, Span, Spans, announces, is_speech_after, stands_in_lines
+from bookgen.render.model import (
+    Block,
+    Picture,
+    Section,
+    Span,
+    Spans,
+    announces,
+    is_speech_after,
+    stands_apart,
+    stands_in_lines,
+)
 from bookgen.render.scene_breaks import SCENE_BREAK
 
 _EMU = 12700
@@ -93,6 +103,7 @@ class BodyWriter:
         self._in_note = False
         self._flush = True
         self._announces = False
+        self._apart = False  # whether the current block of the chapter needs space around it
         self._in_verse = False
         self._place = _IN_LONG_POEM  # of the current block, in a book of verse
         self.notes: list[str] = []
@@ -108,6 +119,7 @@ class BodyWriter:
             self._poem = poems.get(index)
             self._place = places.get(index, _IN_LONG_POEM)
             self._announces = announces(block, section.blocks[index + 1 : index + 2])
+            self._apart = stands_apart(section.blocks, index)
             if self._dashes and is_speech_after(block, section.blocks[:index][-1:]):
                 self._flush = False
             body += self._block(block, 0)
@@ -164,14 +176,16 @@ class BodyWriter:
     def _block(self, block: Block, depth: int) -> str:
         match block:
             case model.Paragraph(spans):
-                style = "Quote" if depth else "BookFirst" if self._flush else "BookBody"
-                self._flush = False
+                style = "Quote" if depth else "BookFirst" if self._flush or self._apart else "BookBody"
+                self._flush = self._apart
                 inset = twips(self._geometry.indent * 1.2 * depth)
                 further = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>' if depth > 1 else ""
                 rtl, direction = self._direction((spans,))
                 if depth <= 1 and stands_in_lines(spans):
                     further = '<w:ind w:firstLine="0"/>'
                 kept = "<w:keepNext/>" * self._announces
+                air = twips(self._geometry.lead)
+                direction += spacing(air, air) * self._apart
                 return paragraph(style, self.spans(spans, rtl=rtl), kept + direction + further)
             case model.Heading(level, spans):
                 self._flush = True

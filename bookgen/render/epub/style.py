@@ -23,6 +23,7 @@ h2, h3, h4 {{ margin: 1.5em 0 0.6em; break-after: avoid; page-break-after: avoid
 [dir="rtl"] .number {{ letter-spacing: 0 }}
 hr {{ border: 0; margin: 1.2em 0; text-align: center; height: 1.2em }}
 hr::before {{ content: "{ornament}" }}
+p.apart {{ margin: 1em 0 }}
 blockquote {{ margin: 1em 1.6em }}
 li p, td p {{ text-indent: 0 }}
 blockquote p + p, li p + p {{ text-indent: {indent}em }}
@@ -66,7 +67,8 @@ p.poem > span {{ padding-inline-start: {POEM_TURNED_EMS:g}em; text-indent: -{POE
 
 _FLUSH = """.opening > p:first-child { text-indent: 0 }
 h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p { text-indent: 0 }
-table + p, pre + p, figure + p, p.verse + p, blockquote p, blockquote p.flush { text-indent: 0 }
+table + p, pre + p, figure + p, p.verse + p, p.apart, p.apart + p { text-indent: 0 }
+blockquote p, blockquote p.flush { text-indent: 0 }
 """
 
 _INITIAL = """.opening > p:first-of-type::first-letter {

@@ -21,6 +21,7 @@ from bookgen.render.model import (
     Span,
     Spans,
     is_speech_after,
+    stands_apart,
     stands_in_lines,
 )
 from bookgen.render.verse_lines import lines_in_quote
@@ -78,7 +79,8 @@ class ChapterWriter:
         for index, block in enumerate(self._section.blocks):
             self._poem = poems.get(index)
             speaks = is_speech_after(block, self._section.blocks[:index][-1:])
-            blocks.append(self._block(block, kind="speech" if speaks else ""))
+            kind = "apart" if stands_apart(self._section.blocks, index) else "speech" if speaks else ""
+            blocks.append(self._block(block, kind=kind))
         return "\n".join(blocks) + self._notes()
 
     def _notes(self) -> str:

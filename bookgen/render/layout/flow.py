@@ -24,6 +24,7 @@ from bookgen.render.model import (
     announces,
     is_speech_after,
     lines_by_hand,
+    stands_apart,
     stands_in_lines,
 )
 from bookgen.render.scene_breaks import SCENE_BREAK
@@ -73,7 +74,14 @@ class Flow:
         poems = {poem.block: poem for poem in section.poems}
         for index, block in enumerate(section.blocks):
             self._is_speech = language.speaks_with_dashes and is_speech_after(block, section.blocks[:index][-1:])
+            apart = stands_apart(section.blocks, index)
+            if apart:
+                self.space()
+                self._flush = True
             self.block(block, self.outermost)
+            if apart:
+                self.space()
+                self._flush = True
             if poem := poems.get(index):
                 title = self.rows[self.headings[-1]]
                 title.anchor, title.begins_page = poem.anchor, poem.begins_page
