@@ -1,4 +1,4 @@
-"""The pictures of a children's book that is being written: each is picture, paid for and counted once."""
+"""The pictures of a children's book that is being written: each is made, paid for and counted once."""
 
 from __future__ import annotations
 

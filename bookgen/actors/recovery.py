@@ -294,7 +294,7 @@ class Recovery:
                 "run_not_updated",
                 run_id=str(run.id),
                 reason=str(error.__cause__),
-                to_do="Nothing: the service tries again within seconds.",
+                to_do="Nothing needs to be done: the service tries again within seconds.",
             )
         else:
             self._statuses.changed(_key(run))

@@ -160,7 +160,9 @@ def _summary(path: Path, backup: WrittenBackup, report: DrillReport | None) -> s
     if report.migrated:
         lines.append(f"Migrations that the database lacks were tried on the restored copy: {len(report.migrated)}.")
     if report.export is None:
-        lines.append(f"The trial restore did not compare a file of a book, because {backup.why_no_export}.")
+        lines.append(
+            f"The trial restore did not check that an exported book comes out the same, because {backup.why_no_export}."
+        )
     else:
         lines.append(f"The {FORMAT.upper()} of book {report.export} is the same in the restored copy.")
     return "\n".join(lines)

@@ -107,7 +107,7 @@ async def undo(journal: Path, places: Places) -> None:
 
 
 def forget(journal: Path) -> None:
-    """Remove the journal durably, since a committed database refers to the files and `undo` must not remove them."""
+    """Remove the journal once the restored database is committed, so that `undo` cannot remove its files."""
     journal.unlink(missing_ok=True)
     sync_folder(journal.parent)
 

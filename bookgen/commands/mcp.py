@@ -332,7 +332,8 @@ def _afford(book: BookHandle, most: float) -> None:
     micros = book.data["estimated_cost_micros"]
     if micros is None:
         raise ToolError(
-            f"The user allows a cost of at most {most:.2f}, but the price of this model is unknown. Ask the user again."
+            f"The user allows a cost of at most {most:.2f}, but the price of this model is unknown. "
+            "Ask the user whether to write the book without a limit."
         )
     if micros > most * 1e6:
         raise ToolError(

@@ -47,7 +47,11 @@ async def read_balance(request: web.Request) -> web.Response:
     return replies.json(asdict(await credits.wallet(request.app[SERVICES].database.http, request[ACCOUNT_ID])))
 
 
-@docs("credits", "List your credit transactions, newest first", "`balance_after` is the balance after the transaction.")
+@docs(
+    "credits",
+    "List your credit transactions, newest first",
+    "`balance_after`: how many credits were left after the transaction.",
+)
 @querystring_schema(shapes.TransactionsQuerySchema)
 @response_schema(shapes.CreditTransactionSchema(many=True))
 @conditional

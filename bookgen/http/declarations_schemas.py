@@ -24,7 +24,7 @@ class TextOriginSchema(Schema):
         required=True, metadata={"description": "Words of people in paragraphs without a model's words."}
     )
     edited_words = fields.Integer(
-        required=True, metadata={"description": "Words that people changed or added in a model's paragraphs."}
+        required=True, metadata={"description": "How many words people changed or added in a model's paragraphs."}
     )
     sample_words = fields.Integer(
         required=True, metadata={"description": "Words of sample text, which no language model wrote."}

@@ -86,8 +86,9 @@ async def preview_data(request: web.Request) -> web.Response:
 @docs(
     "export",
     "Read pages of the PDF as images",
-    "The PDF is laid out with the `settings` that you send. The `html` of a page is an image, whose alternative text "
-    f"is the text of the page. Each answer has at most {PAGES_OF_A_SCAN} pages. Available on every plan.",
+    "The PDF is laid out with the `settings` that you send. The `html` of a page contains one image, of the "
+    f"page; its alternative text is the page's text. Each answer has at most {PAGES_OF_A_SCAN} pages. Available on "
+    "every plan.",
 )
 @json_schema(shapes.PreviewRequestSchema)
 @response_schema(shapes.PreviewDataSchema, 200)

@@ -257,8 +257,9 @@ class Poem:
 class Section:
     """A chapter. `id` is its id in the service.
 
-    A book's only chapter is not `numbered`. `repeats_book_title`: its title is the book's. `labelled`: its first block
-    is a label above the text. `verse`: it belongs to a book of verse. `poems`: those that the contents list.
+    A book's only chapter is not `numbered`. `repeats_book_title`: the chapter has the book's title. `labelled`: the
+    first block is a label above the text. `verse`: the book is a book of verse. `poems`: the poems of this
+    chapter that the table of contents has.
     """
 
     id: int

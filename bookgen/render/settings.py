@@ -83,7 +83,7 @@ MEANINGS = {
     "drop_caps": "Start each chapter with a large letter. Only in PDF and EPUB.",
     "chapter_starts": "Start chapters on a right-hand page or on any page. Only in `print` PDF and Word files.",
     "page_numbers": "Number the pages.",
-    "running_heads": "Print the title and the chapter above the text.",
+    "running_heads": "Put the titles of the book and the chapter at the top of each page.",
     "profile": "`digital`: for screens, with cover, links, tags and PDF/A. `print`: for printing. EPUB ignores it.",
     "color": "Print pictures in colour instead of grey. Only in a PDF with the `print` profile.",
     "bleed": "Add bleed around the pages. Only in a PDF with the `print` profile.",

@@ -109,5 +109,5 @@ def _bounded(gap: str) -> str:
 
 
 def with_spaces(code: str) -> str:
-    """Code with the marks of its indents turned back into spaces."""
+    """The text of a code block, with the marks that replaced its indents turned back into spaces."""
     return _MARKS.sub(lambda marks: " " * marks[0].count(_MARK), code)

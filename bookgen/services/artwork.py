@@ -141,7 +141,7 @@ class Artwork:
             await books.touch(connection, book_id)
 
     async def illustrate(self, account_id: int, chapter_id: int, *, prompt: str, caption: str) -> Illustration:
-        """Add a new picture: in the middle of the chapter, or, in a children's book, before its text."""
+        """Add a new picture: in the middle of the chapter or, in a children's book, before the chapter's text."""
         db = self._database.http
         chapter = must_exist(await chapters.find(db, account_id, chapter_id))
         book = await self._book(account_id, chapter.book_id)

@@ -35,7 +35,7 @@ _VALID = ("Valid", "Trusted")
 def new_identity() -> str:
     """Create a signing identity, as PEM: a private key, its certificate, and the certificate of its authority.
 
-    C2PA refuses self-signed certificates, so an authority is made for this one. Its private key is not kept.
+    C2PA refuses self-signed certificates, so a new authority signs this one. The authority's private key is not kept.
     """
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat

@@ -401,7 +401,7 @@ async def test_a_highest_cost_refuses_a_model_whose_price_is_unknown(tmp_path: P
         started = await ask(client, "write", book_id=made["id"])
 
     assert "for an unknown price?" in asked[0]
-    assert "at most 50.00, but the price of this model is unknown. Ask the user again." in refused
+    assert "at most 50.00, but the price of this model is unknown. Ask the user whether to write" in refused
     assert started["generation_status"] == "running"
 
 

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: a repeated request does nothing again and gets the first answer."""
+"""`Idempotency-Key`: a repeated request gets the first answer and is not carried out again."""
 
 from __future__ import annotations
 

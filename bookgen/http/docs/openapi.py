@@ -26,7 +26,7 @@ PREFIX = "/api/v1"
 TAGS = {
     "auth": "Registration, sign-in, tokens and passwords.",
     "profile": "The caller's own account.",
-    "subscriptions": "Plans, usage and funding of the next book.",
+    "subscriptions": "Plans, what you used of yours, and what pays for the next book: the plan or a credit.",
     "credits": "Credits that fund one book each.",
     "add-ons": "Products that extend a plan.",
     "books": "Books: create, read, change, delete, copy.",

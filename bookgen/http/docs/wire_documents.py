@@ -77,8 +77,8 @@ PREFER = _optional(
 IDEMPOTENCY_KEY = _optional(
     "Idempotency-Key",
     "Makes the call safe to repeat: 1 to 255 characters of your choice, such as a UUID. For 24 hours, the same call "
-    "with the same key returns the first answer and does nothing again; a different call with that key returns 409 "
-    "`CONFLICT`.",
+    "with the same key returns the first answer and is not carried out again; a different call with that key returns "
+    "409 `CONFLICT`.",
     pattern="^[!-~]([ -~]{0,253}[!-~])?$",
     example="6f1c5d0e-6f0a-4f0e-9d8e-0f6e4f2b7a11",
 )

@@ -32,8 +32,9 @@ def require_own(request: web.Request, app: web.Application) -> None:
         return  # a trusted proxy on another machine may use any name for the service
     raise InvalidInput(
         non_field_errors=[
-            f"This service does not answer to the host {given[:100]!r}. Use its public address; if this is one of its "
-            "names, set BOOKGEN_PUBLIC_URL or add it to BOOKGEN_ALLOWED_ORIGINS."
+            f"This service does not accept requests for the host {given[:100]!r}. Use the service's public address. "
+            "If you run the service and that host is one of its names, set BOOKGEN_PUBLIC_URL to it or add it to "
+            "BOOKGEN_ALLOWED_ORIGINS."
         ]
     )
 

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: a repeated request gets the answer of the first one and does nothing again.
+"""`Idempotency-Key`: a repeated request gets the answer of the first one and is not carried out again.
 
 Only successes are stored. A request that failed, or whose process died, leaves its key free.
 """

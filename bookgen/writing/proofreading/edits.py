@@ -74,7 +74,7 @@ edit has:
 - "prefix" and "suffix": the 20 to 30 characters right before and right after it, copied.
 - "replacement": what replaces the quote; only the mistake is changed.
 - "type": spelling, grammar, punctuation, style, clarity, consistency or continuity.
-  A word that stands twice by mistake is of the type spelling: quote both and replace them by one.
+  A word repeated by mistake has the type spelling: quote both words and replace them by one.
 - "severity": critical (the sentence cannot be understood, or contradicts the book), major (a plain mistake), minor, \
 info (a matter of taste that is worth a look).
 - "reason": one sentence in {language} that says what is wrong.
