@@ -148,17 +148,13 @@ class PageSearch:
                 end -= 1  # the same as the page that ends before the blank
                 continue
             short = self._capacity - self._used(start, end)
-            if end < count and short > _MAX_SHORT and any(self._ends_well(page[2]) for page in found):
+            if end < count and short > _MAX_SHORT and any(page[0] <= _cost_of_short(short) for page in found):
                 break  # a page that ends earlier is no better
             found.append((self._cost(start, end, short), start, end, self._seen_short(start, end, short), ()))
             if end >= count:
                 break
             end -= 1
         return found
-
-    def _ends_well(self, end: int) -> bool:
-        above = self._rows[end - 1]
-        return not above.keep and not above.together
 
     def _add_changed(self, found: list[_Page], start: int, fullest: int) -> None:
         """Add to `found` the pages that become full if one or two paragraphs on them are a line longer or shorter.
@@ -231,7 +227,7 @@ class PageSearch:
         above, below = rows[end - 1], rows[end]
         if above.loose:
             return float(short)  # with fewer pages fewer lines are empty
-        cost = SHORT * min(short, 8) ** 2 + 40.0 * min(max(0, short - _MAX_SHORT), _MAX_COUNTED_LINES)
+        cost = _cost_of_short(short)
         if short < 0:
             cost += 2000.0
         if above.keep:
@@ -246,6 +242,11 @@ class PageSearch:
             if below.last:
                 cost += WIDOW
         return cost
+
+
+def _cost_of_short(short: int) -> float:
+    """The cost of a page that ends `short` lines above its foot, in the middle of a chapter."""
+    return SHORT * min(short, 8) ** 2 + 40.0 * min(max(0, short - _MAX_SHORT), _MAX_COUNTED_LINES)
 
 
 def _cuts(path: _Path) -> list[Cut]:
