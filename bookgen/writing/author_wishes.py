@@ -1,7 +1,7 @@
 """Recognise what the author of a book wants: other languages, refrains, certain names and phrases.
 
-The author's wishes are taken from the idea, the style notes and the bible. The quality gate does not report as a fault
-what the author wants.
+The wishes are found in the idea, the style notes and the story bible. The quality gate (`writing.quality`) does not
+report text as a fault if the author wants it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _REFRAIN = re.compile(
 
 
 def wishes(book: Book) -> str:
-    """The book's title, idea, style notes and bible as one text."""
+    """The book's title, idea, style notes and story bible as one text."""
     return "\n".join((book.title, book.description, book.style_notes, _bible(book)))
 
 
@@ -78,7 +78,7 @@ def announces_refrains(book: Book) -> bool:
 
 
 def announces_language(book: Book) -> bool:
-    """Whether the author or the outline mentions a language other than the book's."""
+    """Whether the author or the story bible mentions another language than the book's, or several languages."""
     return is_bilingual(book) or bool(_other_languages(primary(book.content_language)).search(wishes(book)))
 
 
@@ -89,6 +89,6 @@ def _other_languages(own: str) -> re.Pattern[str]:
 
 
 def phrases(book: Book) -> tuple[str, ...]:
-    """Multi-word names and quoted phrases from the author or the outline, in lower case."""
+    """Names of two words and quoted phrases in the author's wishes and the story bible, in lower case."""
     text = wishes(book)
     return tuple({found.casefold() for found in (*_PHRASE.findall(text), *_QUOTED.findall(text))})

@@ -81,7 +81,7 @@ _REFUSAL = re.compile(
 async def draft_blurb(material: Material, steps: Steps) -> str:
     """Draft the blurb of a book whose chapters are written. An empty line separates its paragraphs.
 
-    Raises ModelRefused, and UnusableReply if no reply is a blurb.
+    Raises ModelRefused, and UnusableReply if no reply can be used as a blurb.
     """
 
     async def call(window: int) -> tuple[TextRequest, TextReply]:
@@ -125,7 +125,7 @@ def _bounds(book: Book) -> tuple[int, int]:
 def _without_idea(book: Book) -> Book:
     """The book without its idea and style notes, for the prompt.
 
-    The idea may give away the ending, and the finished chapters show better than the idea what the book is about.
+    The idea may give away the ending. The finished chapters also show better than the idea what the book is about.
     """
     return replace(book, description="", style_notes="")
 
@@ -133,7 +133,8 @@ def _without_idea(book: Book) -> Book:
 def _book_or_summaries(material: Material, room: int, opening: int) -> str:
     """The part of the prompt with the book's text, or with summaries if the text takes more than `room` tokens.
 
-    The summaries are those of all written chapters. About `opening` tokens of the first chapter's text follow them.
+    There is one summary for each written chapter. After the summaries comes the beginning of the first chapter, about
+    `opening` tokens of it.
     """
     written = [chapter for chapter in material.chapters if chapter.content.strip()]
     if sum(len(chapter.content) for chapter in written) <= room * 4:  # no token has more than 4 characters

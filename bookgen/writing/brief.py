@@ -1,16 +1,16 @@
 """The brief: what one model call asks for, as fields of its request.
 
-It is never sent to a provider. The offline model writes from it, and the tests' model server answers from it.
+The brief is never sent to a provider. The offline model writes from it, and the tests' model server answers from it.
 
 Every brief has `language`, `title`, `genre`, `audience`, `chapter_count` and `total` (the words of the whole book), and
-a `seed` that changes when a new text is wanted. By stage it adds:
+a `seed` that changes when a new text is wanted. Each stage adds fields:
 
 outline    first, last: the chapter numbers wanted in this reply
 rework     chapters: [{number, title, summary}] to plan again
 chapter    part, parts, words (of this part), characters (the same length, null in scripts with
            spaces), task: "write", "continue" (the last reply was cut), "extend" or "close" (a few sentences to end a
            chapter that broke off)
-revise     passage: the text to rewrite; words: its length
+revise     passage: the text to rewrite; words: the length of that text
 passage    the same as revise
 blurb      nothing more
 design     portrait: the description of the book from which its cover is chosen
@@ -18,7 +18,7 @@ digest     threads: the open threads, numbered from 1
 review     nothing more
 revision   nothing more
 comparison nothing more
-support    question
+support    question: the user's question
 
 `chapter`, `revise`, `passage` and `digest` also have `chapter_title`, `chapter_summary` and `people` (names).
 
@@ -67,7 +67,7 @@ def of_outline(book: Book, first: int, last: int) -> dict[str, object]:
     """The brief of a call that plans the chapters `first` to `last`.
 
     Its seed is a hash of the current bible. So a request for a new outline differs from the request that led to the
-    current one, and the model is called again instead of using the stored reply.
+    current outline, and it does not get the stored reply again.
     """
     seed = content_hash(context.bible(book.bible))[:12] if book.bible else ""
     return of_book(book, first=first, last=last, seed=seed)

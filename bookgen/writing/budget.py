@@ -1,4 +1,4 @@
-"""Lengths: how the words of a book are divided among its chapters, and those of a chapter among its model calls."""
+"""Lengths: how the words of a book are divided among its chapters, and a chapter's words among its model calls."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Lengths:
 
     @classmethod
     def within(cls, window: int, lang: ProseLanguage, *, in_parts: bool = False, taken: int = 0) -> Lengths:
-        """The lengths that fit a context window of `window` tokens when the prompt takes `taken` of them.
+        """The lengths that fit a context window of `window` tokens, of which the prompt takes `taken`.
 
         `in_parts`: the model has proved unable to write a whole chapter in one call.
         """
@@ -84,7 +84,7 @@ class Part:
 class Goal:
     """The words that a chapter should have (`aim`, its budget), and the number to request from the model (`ask`).
 
-    `in_lines`: the chapter is verse, whose length follows from the lines of its poems.
+    `in_lines`: the chapter is verse, so its length follows from the number of lines of its poems.
     """
 
     aim: int
@@ -101,7 +101,10 @@ class Goal:
 
     @property
     def min_whole_words(self) -> float:
-        """The fewest words of a complete chapter. A shorter text is only a part, even if the model ended it."""
+        """The fewest words of a complete chapter.
+
+        A shorter text counts as a part of the chapter, even if the model meant it as the whole.
+        """
         return min(self.aim, self.ask) * self.min_whole_share
 
     def pace(self) -> Pace:
@@ -112,7 +115,7 @@ class Goal:
 class Pace:
     """How many words a model writes for each word that it is asked for.
 
-    It starts with one imaginary exact reply, so that a single real reply changes it little.
+    The count starts with one imaginary reply of the expected length, so that a single real reply changes it little.
     """
 
     asked: float = 200
@@ -130,8 +133,8 @@ class Pace:
 def next_part(goal: Goal, written: int, done: int, pace: Pace, lengths: Lengths, *, ended: bool) -> Part | None:
     """The next call after `done` parts with `written` words in total; None if the chapter is finished.
 
-    `ended`: the last part was asked to end the chapter and was not cut off. A chapter that has all its words but no
-    ending gets a short last part.
+    `ended`: the prompt of the last part asked for the chapter's end, and the reply was not cut off. A chapter that has
+    all its words but no ending gets a short last part.
     """
     if ended and written >= goal.min_whole_words:
         return None
@@ -159,14 +162,16 @@ def max_calls(aim: int, lengths: Lengths) -> int:
 def goal_for(chapter: Chapter, chapters: Sequence[Chapter], *, in_lines: bool = False) -> Goal:
     """The number of words that a chapter should have, and the number to request from the model to get them.
 
-    The chapter should have its budget, even if the book is too long or too short so far, since the chapter's plan needs
-    that length. If the model wrote more than requested in earlier chapters, fewer words are requested now; if it wrote
-    less, more. In a book of fewer than LONG_BOOK_CHAPTERS chapters, fewer words are only requested if chapters are
-    longer than TOLERATED times their request on average. The request differs from the budget by at most the share
-    MAX_BEND of it, in the last chapter by at most MAX_BEND_OF_THE_END.
+    The chapter should have exactly its budget, even if the book is too long or too short so far, because the chapter's
+    plan needs that length.
 
-    The result depends only on the chapters, so a resumed run repeats the same request. `in_lines`: the chapter is
-    verse; exactly its budget is requested.
+    The number to request follows from the earlier chapters. If the model wrote more than requested there, fewer words
+    are requested now; if it wrote less, more. In a book of fewer than LONG_BOOK_CHAPTERS chapters, the number is
+    reduced only if the model exceeded its requests by more than the factor TOLERATED on average. It differs from the
+    budget by at most the share MAX_BEND, in the last chapter by at most MAX_BEND_OF_THE_END.
+
+    The result depends only on the chapters, so that a resumed run repeats the same request. `in_lines`: the chapter is
+    verse, for which the budget itself is requested.
     """
     if in_lines:
         return Goal(_budget(chapter), _budget(chapter), in_lines=True)

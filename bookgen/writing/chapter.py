@@ -1,4 +1,4 @@
-"""Write a chapter, from the first call to the text that is kept. A text that the model finished is kept whole."""
+"""Write a chapter, from the first model call to the final text. A text that the model finished is kept whole."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ async def write_chapter(
     """Write one chapter and, usually, a digest of it (summary and facts) for later chapters.
 
     The draft replaces any text that the chapter already has. `on_words` is called with the number of words written so
-    far, and `on_digest` with each missing digest of an earlier chapter when it has been made. If `context_tokens` is
-    more than WINDOW, the prompt has the text of earlier chapters.
+    far. `on_digest` is called with the digest of each earlier chapter that had none. If `context_tokens` is more than
+    WINDOW, the prompt has the text of earlier chapters.
 
     The draft has no digest if the chapter is the last one, if the model cannot make one, or if no more calls are
-    allowed. It has none either if the next chapter's prompt will have this chapter's text: its digest is then made
-    while the next chapter is written.
+    allowed. It also has none if the prompt of the next chapter will contain this chapter's text. In that case, the
+    digest is made while the next chapter is written.
 
     The number of model calls is limited. Raises UnusableText if the text is far too short or in another language,
     ModelRefused, CallsHalted if no calls may be made now, and other UpstreamAIErrors.
@@ -102,7 +102,7 @@ async def write_chapter(
 
 
 async def _prepare_earlier_chapters(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest], None]) -> None:
-    """Prepare what the prompt says about earlier chapters: the text of those that fit, digests of the others.
+    """Prepare what the prompt says about earlier chapters: the texts of the chapters that fit, digests of the others.
 
     Sets `draft.view` (the texts) and `draft.digests`. The model makes missing digests; `on_digest` is called with each.
     """
@@ -129,7 +129,7 @@ async def _shrink_prompt(
 async def _write(
     draft: WorkingDraft, steps: Steps, on_words: Callable[[int], None], on_digest: Callable[[Digest], None]
 ) -> None:
-    """Request one stretch of text after another until the chapter has ended or has used all its calls."""
+    """Request one piece of text after another until the chapter has ended or has used all its calls."""
     await _restore_in_parts(draft, steps)
     done = continuations = empty = calls = 0
     ended = False
@@ -191,10 +191,10 @@ async def _write(
 
 
 async def _restore_in_parts(draft: WorkingDraft, steps: Steps) -> None:
-    """Restore the value that `draft.in_parts` had when the writing of this chapter was begun and interrupted.
+    """If the writing of this chapter was interrupted before, set `draft.in_parts` to its value at that time.
 
-    The requests are then the same as before the interruption, so their stored replies are used. If no reply is stored,
-    the value stays as it is.
+    The requests are then the same as before the interruption, so that their stored replies are used. Without a stored
+    reply, the value stays as it is.
     """
     if draft.aim <= MAX_PART_WORDS or draft.window < WINDOW:
         return
@@ -207,7 +207,7 @@ async def _restore_in_parts(draft: WorkingDraft, steps: Steps) -> None:
 
 
 def _needs_parts(stretch: Stretch, part: Part, goal: budget.Goal) -> bool:
-    """Whether this reply shows that the model cannot write a long stretch in one call."""
+    """Whether the reply in `stretch` shows that the model cannot write a long text in one call."""
     if part.ask <= MAX_PART_WORDS or stretch.refused:
         return False
     words = count_words(stretch.text)
@@ -216,7 +216,7 @@ def _needs_parts(stretch: Stretch, part: Part, goal: budget.Goal) -> bool:
 
 
 async def _digest(draft: WorkingDraft, content: str, steps: Steps) -> Digest | None:
-    """The digest of the chapter, requested in the conversation that wrote it if possible; None if it fails."""
+    """The digest of the chapter, requested in the conversation that wrote it if possible; None if the request fails."""
     threads = continuity.open_threads(draft.digests)
     if content != draft.text or not conversation.is_whole(draft.turns) or draft.window < WINDOW:
         return await continuity.digest_of(draft.book, draft.chapter, content, threads, steps, draft.window)
@@ -225,9 +225,9 @@ async def _digest(draft: WorkingDraft, content: str, steps: Steps) -> Digest | N
 
 
 async def _mended(draft: WorkingDraft, content: str, steps: Steps) -> tuple[str, list[Finding]]:
-    """The chapter's text after the quality gate, and what the gate still finds. The draft records every change.
+    """The chapter's text after the quality gate (`writing.quality`), and the findings that remain.
 
-    Raises UnusableText if the text is in another language.
+    The draft records every change. Raises UnusableText if the text is in another language.
     """
     cleaned = await quality.certain(content, draft.book)
     content = cleaned.text
@@ -243,7 +243,7 @@ async def _mended(draft: WorkingDraft, content: str, steps: Steps) -> tuple[str,
 
 
 async def _repaired(draft: WorkingDraft, content: str, repairs: Mapping[int, Sequence[Flaw]], steps: Steps) -> str:
-    """The text after the model has rewritten each paragraph that has findings, once.
+    """The text after the model has rewritten each paragraph that has findings. Each is rewritten once.
 
     `repairs`: the findings by the index of their paragraph. The draft records each change.
     """

@@ -1,6 +1,6 @@
 """A chapter's plan, which supplements its title and summary: how it is requested, read, and shown in prompts.
 
-All fields are optional. If a reply has no plan, or an unreadable field, the chapter is written without it.
+All fields are optional. If a plan or a field is missing or unreadable, the chapter is written without it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,10 @@ Set up by earlier chapters and not paid off yet:
 
 
 def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
-    """The part of a prompt that asks for chapter plans. `open_threads`: what is set up earlier and not paid off yet."""
+    """The part of a prompt that asks for chapter plans.
+
+    `open_threads`: what earlier chapters set up and no chapter has paid off yet.
+    """
     words = book.target_word_count // max(book.chapter_count, 1)
     length = language(book.content_language).rough_length(words)
     set_ups = min(max(words // SET_UP_WORDS, 1), MAX_SET_UPS)
@@ -139,7 +142,7 @@ def example(book: Book, number: int) -> list[dict[str, Any]]:
 
 
 def read_all(reply: Mapping[str, Any], numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
-    """The plans in a reply, by chapter number, as far as they can be read. Never raises."""
+    """The readable plans in a reply, by chapter number. Never raises."""
     listed, wanted = reply.get("plans"), set(numbers)
     if isinstance(listed, Mapping):
         listed = [{"chapter": key, **each} for key, each in listed.items() if isinstance(each, Mapping)]
@@ -204,7 +207,10 @@ def as_prompt_lines(plan: Mapping[str, Any]) -> str:
 
 
 def unpaid(plans: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[int, str]]:
-    """What the plans set up and no later plan pays off: chapter number and text. `plans`: number and plan, in order."""
+    """What the plans set up without a later plan that pays it off, each with the number of its chapter.
+
+    `plans`: chapter number and plan, in the order of the book.
+    """
     left: list[tuple[int, str]] = []
     for number, plan in plans:
         paid = [_words(each) for each in plan.get("pays_off", ())]
@@ -214,11 +220,11 @@ def unpaid(plans: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[int, st
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words of a set-up, or its characters in a script without spaces, to recognise it where it is paid off."""
+    """The words of a set-up (the characters, in a script without spaces), used to recognise where it is paid off."""
     words = "".join(c if c.isalnum() else " " for c in text.casefold()).split()
     return frozenset(words if len(words) > 1 else text.casefold())
 
 
 def _is_same(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether most words of the shorter text are in the other."""
+    """Whether most words of the text with fewer words are also in the other text."""
     return bool(one and other) and 2 * len(one & other) >= min(len(one), len(other))

@@ -1,7 +1,7 @@
 """The view: the text of earlier chapters, word for word, as far as the model's context window reaches.
 
-Each chapter is a separate block, in order, so that the prompt of a chapter begins with the prompt of the one before it
-and providers read it from their cache.
+Each chapter is a separate block, in order. The prompt of a chapter thus begins with the prompt of the chapter before,
+and providers read that beginning from their cache.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Chapter {number}, {title}, as it is in the book:
 
 @dataclass(frozen=True, slots=True)
 class ShownChapters:
-    """The chapters whose text is shown, and their blocks of the prompt."""
+    """The chapters whose text is in the prompt, and the prompt's blocks with these texts."""
 
     chapters: tuple[Chapter, ...] = ()
     blocks: tuple[Block, ...] = ()
@@ -51,7 +51,7 @@ class ShownChapters:
 
 
 def view_before(material: Material, number: int, room: int) -> ShownChapters:
-    """The last chapters before chapter `number` that fit in `room` tokens of its prompt. Slow for a long book."""
+    """The last chapters before chapter `number` whose texts fit in `room` tokens. Slow for a long book."""
     before = material.written_before(number)
     sizes = [size(chapter.content) for chapter in before]
     first = first_shown(sizes, room)
@@ -59,11 +59,11 @@ def view_before(material: Material, number: int, room: int) -> ShownChapters:
 
 
 def first_shown(sizes: Sequence[int], room: int) -> int:
-    """The index of the first chapter to show, so that the texts from there to the end fit in `room` tokens.
+    """The index of the first chapter to show, so that the texts from that chapter to the last fit in `room` tokens.
 
-    `sizes`: the tokens of each chapter. The result is the number of chapters if none fits. When the texts no longer
-    fit, several chapters are left out at once, so that the result stays the same for the next calls and the cached
-    prompt can be used.
+    `sizes`: the tokens of each chapter. If none fits, the result is the number of chapters. When the texts no longer
+    fit, several chapters are left out at once. The index then stays the same for the next calls, so that they can use
+    the cached prompt.
     """
     first = total = 0
     for last, tokens_taken in enumerate(sizes):
@@ -76,7 +76,10 @@ def first_shown(sizes: Sequence[int], room: int) -> int:
 
 
 def is_read_alone(chapter: int, prompt: int) -> bool:
-    """Whether a digest from the chapter's text alone (`chapter` tokens) costs less than with the cached `prompt`."""
+    """Whether a chapter's digest costs less if the request has only that chapter's text, of `chapter` tokens.
+
+    The alternative is a request that begins with the cached texts of all shown chapters, of `prompt` tokens.
+    """
     return prompt > chapter * MAX_VIEWS_READ
 
 

@@ -16,10 +16,11 @@ _FILE = Path(__file__).with_name("common_words.toml")
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """How clearly a text must be in another language than the expected one before it counts as such.
+    """How clearly a text must be in another language than the expected language before it is reported.
 
-    Only words that are in the word list of just one of the two languages count. Those of the other language must be at
-    least the share `min_share` of all words, and more than `times` as many as those of the expected language.
+    A word counts if it is in the word list of one of the two languages but not of the other. The counted words of the
+    other language must be at least the share `min_share` of all words, and more than `times` as many as the counted
+    words of the expected language.
     """
 
     min_share: float

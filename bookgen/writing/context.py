@@ -1,9 +1,11 @@
 """The context of every call about a book, ordered so that a provider's prompt cache covers most of it.
 
-First the rules for writing and the book (the same for the whole book), then one block for each earlier chapter
-(append-only): its text, or its digest (summary and facts) if the text does not fit. Then, in the user's turn, what
-changes with every chapter. Nothing depends on the clock or on the order of a mapping, and only the user's turn depends
-on the chapter being written.
+The prompt begins with the rules for writing and the book, which stay the same for the whole book. Next comes one block
+for each earlier chapter, with its text, or its digest (summary and facts) if the text does not fit. What changes with
+every chapter comes last, in the user's turn.
+
+Nothing depends on the clock or on the order of a mapping, and only the user's turn depends on the chapter being
+written.
 """
 
 from __future__ import annotations
@@ -32,15 +34,15 @@ MIN_NEIGHBOURS = 3  # chapters whose plan is included, however small the window 
 
 
 def data(text: str) -> str:
-    """`text` between <book_data> tags. It cannot contain the closing tag."""
+    """`text` between <book_data> tags, with any such tag inside it made harmless."""
     return fenced("book_data", text)
 
 
 def book_data(book: Book, window: int = WINDOW, *, author: bool = False) -> str:
     """The book's fields as its owner typed them, shortened to fit a context window of `window` tokens.
 
-    `author`: name the author, for a call that plans or writes. A call that reads the book is not told who wrote it,
-    unless it is a memoir.
+    `author`: name the author, for a call that plans or writes. Calls that only read the book do not get the author's
+    name, unless the book is a memoir.
     """
     kind = story_kind(book)
     most = min(DESCRIPTION, window // 12)
@@ -118,12 +120,18 @@ def system(
 
 
 def bible(settled: Mapping[str, Any]) -> str:
-    """The bible (what is settled about the book) as lines. It may have any shape, since its owner can edit it."""
+    """The bible (what is settled about the book) as lines.
+
+    The bible may have any shape, since its owner can edit it.
+    """
     return "\n".join(_bible_lines(settled)) or "Nothing yet."
 
 
 def entries(settled: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
-    """The records in these lists of a bible. Its owner can edit it, so values of other types are skipped."""
+    """The records in those lists of a bible that are called `lists`, such as "people".
+
+    The owner can edit the bible, so values of other types are skipped.
+    """
     found = (settled.get(name) for name in lists)
     return [entry for each in found if isinstance(each, list) for entry in each if isinstance(entry, Mapping)]
 
@@ -144,7 +152,7 @@ def _ordered(record: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def _bible_lines(settled: Mapping[str, Any]) -> list[str]:
     """The bible's fields as lines of a prompt, each with its name.
 
-    The field `kind` is left out: the rules for writing, which are also in the prompt, already follow from it.
+    The field `kind` is left out, because it has already decided which rules for writing are in the prompt.
     """
     lines = []
     for key, value in _ordered({key: value for key, value in settled.items() if key != "kind"}):
@@ -183,10 +191,10 @@ def _around(chapters: Sequence[Chapter], number: int, most: int) -> list[Chapter
 
 
 def digest_blocks(chapters: Sequence[Chapter], digests: Sequence[Digest], *, window: int = WINDOW) -> tuple[Block, ...]:
-    """The digests as blocks of the prompt, one block for each.
+    """The digests as blocks of the prompt, one block per digest.
 
-    If `window` is below WINDOW, only the last digests are included. A block stays the same as long as its chapter's
-    text does.
+    If `window` is below WINDOW, only the last digests are included. A block stays the same as long as the text of its
+    chapter does.
     """
     titles = {chapter.chapter_number: chapter.title for chapter in chapters}
     total = scaled(ALL_DIGESTS, window)

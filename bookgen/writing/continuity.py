@@ -1,4 +1,4 @@
-"""What later chapters know about earlier ones: for each finished chapter a digest, with the hash of its text.
+"""What later chapters know about earlier ones: for each finished chapter a digest, with the hash of the chapter's text.
 
 A digest has a summary, facts, and the threads (open questions, plans, dangers) that the chapter opens and closes.
 """
@@ -67,7 +67,7 @@ rest of the book must agree with: only what its text says.{threads}"""
 
 
 def stored_digest(material: Material, chapter: Chapter) -> Digest | None:
-    """The stored digest of the chapter; None if its text has changed since."""
+    """The stored digest of the chapter; None if there is none or the chapter's text has changed since."""
     digest = material.digests.get(chapter.chapter_number)
     return digest if digest and digest.content_hash == content_hash(chapter.content) else None
 
@@ -81,9 +81,9 @@ async def digests_before(
 ) -> list[Digest]:
     """The digests of all written chapters before chapter `chapter_number`.
 
-    For the nearest chapters without a current digest, the model makes a new one, and `on_digest` is called with it. For
-    the others, and if no reply is usable, the digest is the first and last sentences of the chapter. The model makes
-    none for the chapter numbers in `shown`, since the text of these chapters is in the prompt.
+    For the nearest chapters without a current digest, the model makes a new one, and `on_digest` is called with it. The
+    other chapters without a digest, and chapters for which no reply is usable, get their first and last sentences as a
+    digest. The model is not asked about the chapters whose numbers are in `shown`, since their text is in the prompt.
     """
     before = [(chapter, stored_digest(material, chapter)) for chapter in material.written_before(chapter_number)]
     asked = _nearest([each for each, stored in before if stored is None and each.chapter_number not in shown])
@@ -101,9 +101,9 @@ async def digests_before(
 
 
 def _nearest(chapters: Sequence[Chapter]) -> set[int]:
-    """The numbers of the last of these chapters: those that get a digest from the model now.
+    """The numbers of the chapters, counted from the last one back, for which the model makes a digest now.
 
-    As many are chosen as a limit on tokens allows, but at least one. Without the limit, a long book that was pasted in
+    A limit on tokens decides how many, but there is at least one. Without the limit, a long book that was pasted in
     would need too many digests before its next chapter.
     """
     chosen: set[int] = set()
@@ -130,9 +130,8 @@ async def digest_after(
 
     The request continues that prompt. The text is in the conversation that wrote the chapter (`turns`) or, if there are
     no turns, in the `system` prompt. The request has no schema, since a schema would change the cached prefix. If the
-    reply is unusable, `digest_of` requests the digest again with the chapter's text alone.
-
-    `threads`: those that earlier chapters left open. `patience`: seconds to wait for a busy provider.
+    reply is unusable, `digest_of` requests the digest again with the chapter's text alone. `threads`: the threads that
+    earlier chapters left open. `patience`: seconds to wait for a busy provider.
     """
     lang, number = language(book.content_language), chapter.chapter_number
     task = (SUM_UP if turns else SUM_UP_SHOWN).format(
@@ -168,7 +167,7 @@ async def digest_of(
 ) -> Digest | None:
     """The model's digest of a chapter with the text `content`; None if no reply of the model is usable.
 
-    `threads`: those that earlier chapters left open. `patience`: seconds to wait for a busy provider.
+    `threads`: the threads that earlier chapters left open. `patience`: seconds to wait for a busy provider.
     """
 
     async def ask(window: int) -> Digest:
@@ -253,12 +252,12 @@ def _texts(reply: Mapping[str, Any], name: str, most: int) -> tuple[str, ...]:
 
 
 def _closed(named: Sequence[str], threads: Sequence[str]) -> tuple[str, ...]:
-    """Those of the open `threads` that the model names as closed, by their numbers or words."""
+    """The open `threads` that the model reports as closed. `named`: the number or the words of each."""
     return tuple(dict.fromkeys(thread for name in named if (thread := noting.closed_thread(name, threads))))
 
 
 def open_threads(digests: Sequence[Digest]) -> list[str]:
-    """Threads that earlier chapters opened and none has closed; only the newest if there are very many."""
+    """Threads that a chapter opened and no later chapter closed; only the newest if there are very many."""
     still: dict[str, None] = {}
     for digest in digests:
         still.update(dict.fromkeys(digest.threads_opened))
@@ -268,7 +267,7 @@ def open_threads(digests: Sequence[Digest]) -> list[str]:
 
 
 def extract(chapter_number: int, content: str) -> Digest:
-    """A chapter's first and last sentences, used when no model can sum it up."""
+    """A digest made of the chapter's first and last sentences, for when no model can summarise the chapter."""
     lines = sentences.split(sentences.without_notes(content))
     picked = lines if len(lines) <= 6 else [*lines[:3], "…", *lines[-3:]]
     return Digest(chapter_number, content_hash(content), clip(" ".join(picked), 160))

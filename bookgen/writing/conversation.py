@@ -1,4 +1,4 @@
-"""The turns of the conversation that writes a chapter. If they get too long for the window, old ones are shortened."""
+"""The turns of the conversation that writes a chapter. If the turns get too long for the window, they are shortened."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ def marked(turns: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def within(turns: Sequence[Message], most: int) -> tuple[Message, ...]:
-    """The turns, shortened to about `most` tokens: the oldest replies first. Of the last reply, the end is kept.
+    """The turns, shortened to about `most` tokens, the oldest replies first.
 
-    The first turn holds the chapter's task and is never shortened.
+    If that is not enough, only the end of the last reply is kept, and then the oldest turns are removed. The first turn
+    holds the chapter's task and always stays whole.
     """
     kept = list(turns)
     if _size(kept) <= most:

@@ -1,4 +1,4 @@
-"""What a cover is made from: a portrait of the finished book in a few lines, and the painter's prompt for it."""
+"""What a cover is made from: a portrait of the finished book in a few lines, and the prompt for an image model."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def is_written(chapters: Sequence[Chapter]) -> bool:
 
 
 def painting(material: Material, style: str, prompt: str) -> str:
-    """The painter's prompt for the cover of a book that is written. The author's own wishes come first."""
+    """The prompt for the image model that paints the cover of a written book. The author's own wishes come first."""
     book = material.book
     return PAINTING.format(
         wish=wish(style, prompt),
@@ -63,9 +63,10 @@ def wish(style: str, prompt: str) -> str:
 def portrait(material: Material, *, spoils: bool = False) -> str:
     """The book in a few lines: its topic, people, places, recurring things and tone, and an early image and passage.
 
-    With `spoils`, what its chapters tell and its last paragraph take the place of the image and the passage.
+    With `spoils`, the last lines are not the image and the passage, but summaries of the chapters and the book's last
+    paragraph.
 
-    For non-fiction, people are left out, and so are the descriptions of recurring things, which are about spelling.
+    For non-fiction, people are left out. So are the descriptions of recurring things, which are about spelling there.
     """
     book, bible = material.book, material.book.bible
     text = "\n".join(chapter.content for chapter in material.chapters).casefold()
@@ -95,7 +96,7 @@ def portrait(material: Material, *, spoils: bool = False) -> str:
 
 
 def _summaries(chapters: Sequence[Chapter]) -> str:
-    """The beginnings of the chapters' summaries, as whole sentences. Only the last chapters if there are very many."""
+    """The beginning of each chapter's summary, in whole sentences. Only the last chapters if there are very many."""
     last = chapters[-MAX_SUMMARIES:]
     most = min(MAX_LINE_TOKENS, MAX_SUMMARY_TOKENS // max(len(last), 1))
     return " ".join(sentences_within(chapter.summary, most) for chapter in last)
@@ -108,7 +109,7 @@ def _last_paragraph(chapters: Sequence[Chapter]) -> str:
 
 
 def sentences_within(text: str, most: int) -> str:
-    """The first sentences of the text, as many as fit into `most` tokens; the cut first one if it does not fit."""
+    """The first sentences of the text that fit into `most` tokens. If the first one alone does not fit, it is cut."""
     found = ""
     for sentence in sentences.split(" ".join(text.split())):
         longer = f"{found} {sentence}".strip()
@@ -119,7 +120,7 @@ def sentences_within(text: str, most: int) -> str:
 
 
 def _entries(bible: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
-    """The records in those lists of a bible that are called `lists`, such as "people".
+    """The records in those lists of a story bible that are called `lists`, such as "people".
 
     An item that is a plain text becomes a record with this text as its "name".
     """
@@ -136,7 +137,7 @@ def _most_mentioned(entries: Sequence[Mapping[str, Any]], text: str) -> list[Map
 
 
 def _mentions(name: str, text: str) -> int:
-    """How often the text has the name without its article. Of a name such as "stone, strop", only "stone" counts."""
+    """How often the text has the name without its article. In a name with a comma, only the part before it counts."""
     first = _ARTICLE.sub("", name.split(",")[0].strip().casefold())
     return text.count(first) if first else 0
 
@@ -147,9 +148,9 @@ def _lines(entries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def passage(chapters: Sequence[Chapter], named: Sequence[str]) -> str:
-    """The first sentences of the paragraph that has the most words of the names in `named`.
+    """The first sentences of the paragraph that has the most words of the names in `named`; empty if none qualifies.
 
-    Only narrative paragraphs without speech that are not too short are considered. Empty if there are none.
+    A paragraph qualifies if it is narrative, without speech and not too short.
     """
     keys = {word.casefold() for name in named for word in split(name) if len(word) >= MIN_KEY_CHARACTERS}
     best, most = "", -1

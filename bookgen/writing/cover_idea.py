@@ -69,7 +69,7 @@ async def propose(material: Material, steps: Steps) -> CoverIdea:
 
 
 def fingerprint(material: Material) -> str:
-    """A hash of the request. It stays the same as long as the book does."""
+    """A hash of the request for the design. It changes only if the book does."""
     return content_hash("\0".join(_request(material, WINDOW).texts))
 
 

@@ -172,7 +172,7 @@ def craft(book: Book, *, brief: bool = False) -> str:
 
 
 def has_refrains(book: Book) -> bool:
-    """Whether the book may repeat itself for the sound, because of its genre or because its author asked for it."""
+    """Whether the book may repeat words on purpose, because of its genre or because its author asked for it."""
     return repeats_passages(book) or announces_refrains(book)
 
 

@@ -64,7 +64,10 @@ class WorkingDraft:
         return self.goal.aim
 
     def add(self, kept: str, *, same_paragraph: bool) -> None:
-        """Append the kept sentences of a reply. `same_paragraph`: the next reply continues their last paragraph."""
+        """Append `kept`, the kept sentences of a reply.
+
+        `same_paragraph`: the next reply continues the last paragraph of `kept`.
+        """
         self.text = join(self.text, kept, same_paragraph=self.same_paragraph)
         self.length += measure(kept)
         self.same_paragraph = same_paragraph
@@ -72,7 +75,7 @@ class WorkingDraft:
     def record(self, changes: Sequence[TextChange]) -> None:
         """Record the changes made to a reply. Call this before `add`.
 
-        A change at the start of the reply is recorded as following the end of the text so far.
+        If a change is at the very start of the reply, the text in front of it is the end of `self.text`.
         """
         self.changes.extend(each if each.follows else replace(each, follows=anchor(self.text)) for each in changes)
 

@@ -54,15 +54,15 @@ def without_echo(text: str, instructed: str) -> Cleaned:
 
 
 def _has_own_words(paragraph: str, instructed: str) -> bool:
-    """Whether a sentence of the paragraph is not one of the instructions."""
+    """Whether a sentence of the paragraph does not come from the instructions."""
     return len(echoed(paragraph, instructed)) < len(sentences.split(paragraph))
 
 
 @lru_cache(maxsize=16)
 def _comparable_forms(instructed: str) -> tuple[frozenset[tuple[str, ...]], str, frozenset[tuple[str, ...]]]:
-    """The instructions in the forms that `echoed` compares a text with.
+    """The instructions in the three forms with which `echoed` compares a text.
 
-    These are the words of each sentence and clause, all words as one string, and each pair of adjacent words.
+    The forms are the words of each sentence and clause, all words as one string, and each pair of adjacent words.
     """
     said = [units(sentence) for sentence in sentences.split(instructed)]
     clauses = [units(clause) for sentence in sentences.split(instructed) for clause in _CLAUSE_ENDS.split(sentence)]

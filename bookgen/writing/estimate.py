@@ -52,7 +52,10 @@ MAX_BOOKS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The parts of a book that an estimate depends on: the tokens of each call's context, and each chapter's words."""
+    """The data of a book on which an estimate depends.
+
+    `static`: the tokens of the prompt's part that is the same for all chapters. `budgets`: the words of each chapter.
+    """
 
     static: int
     budgets: tuple[int, ...]
@@ -80,10 +83,10 @@ def estimate(
 ) -> Estimate:
     """Estimate a full run with `model_name`, and with the image model if the book is a picture book.
 
-    `revision`: whether an editor's reading, a revision and comparisons of the finished book are included. `proofread`:
-    whether its proofreading is included.
+    `revision`: how much of the review to include: an editor's reading, a revision, and comparisons with the draft.
+    `proofread`: whether to include proofreading.
 
-    Without an image model the service draws the pictures itself, at no cost. `picture_tokens`: tokens of one picture.
+    Without an image model, the service draws the pictures itself, at no cost. `picture_tokens`: tokens of one picture.
     `context_tokens`: the largest context of a call, including the text of earlier chapters.
     """
     chapters, prose = len(basis.budgets), language(basis.content_language)
@@ -108,7 +111,7 @@ def estimate(
 
 
 def _blurb(prose: ProseLanguage, budgets: Sequence[int]) -> Usage:
-    """The call that reads the finished book, or its digests if it is long, and writes the blurb."""
+    """The usage of the call that writes the blurb, from the finished book or, if it is long, from its digests."""
     read = prose.usual_tokens(max(sum(budgets), 1))
     if read > MAX_CHAPTERS_TOKENS:
         read = MAX_OPENING_TOKENS + len(budgets) * DIGEST
@@ -116,7 +119,7 @@ def _blurb(prose: ProseLanguage, budgets: Sequence[int]) -> Usage:
 
 
 def _review(basis: Basis, revision: RevisionMode, context_tokens: int) -> Iterator[Usage]:
-    """The calls of an editor's reading, the author's revision and the comparisons, if `revision` includes them."""
+    """The usage of an editor's reading, the author's revision and the comparisons, if `revision` includes them."""
     text = language(basis.content_language).usual_tokens(max(sum(basis.budgets), 1))
     findings = sum(basis.budgets) // WORDS_PER_FINDING + 1
     parts = -(-text // text_tokens(context_tokens))
@@ -133,7 +136,7 @@ def _review(basis: Basis, revision: RevisionMode, context_tokens: int) -> Iterat
 
 
 def _proofreading(basis: Basis) -> Usage:
-    """The calls that proofread the finished chapters, each a window of the text."""
+    """The usage of the calls that proofread the finished chapters. Each call reads a piece of a chapter."""
     prose = language(basis.content_language)
     calls = sum(-(-words // WINDOW_WORDS) for words in basis.budgets)
     text = prose.usual_tokens(max(sum(basis.budgets), 1))
@@ -141,7 +144,7 @@ def _proofreading(basis: Basis) -> Usage:
 
 
 def _pictures(spreads: int, tokens_each: int) -> Usage:
-    """A picture for each spread, and the character sheet that all of them follow."""
+    """The usage of a picture for each spread, and of the character sheet that all of them follow."""
     calls = spreads + 1
     read = calls * PICTURE_PROMPT + spreads * tokens_each
     return Usage(calls=calls, input_tokens=read, output_tokens=calls * tokens_each, images=calls)
@@ -150,7 +153,8 @@ def _pictures(spreads: int, tokens_each: int) -> Usage:
 def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
     """The price of several similar calls; None if the price is unknown.
 
-    It is the price of an average call times their number, since the price of a token may depend on a call's size.
+    It is the price of an average call times the number of calls, because the price of a token may depend on a call's
+    size.
     """
     calls = max(usage.calls, 1)
 
@@ -165,7 +169,7 @@ def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """The tokens of the prompt before a chapter's task: those read from the provider's cache, and the others (`new`).
+    """The tokens of the prompt that precedes a chapter's task: `cached` by the provider, and `new`.
 
     `shown`: the prompt includes the text of the previous chapter.
     """
@@ -180,10 +184,10 @@ class _Prompt:
 
 
 def _prompts(static: int, sizes: Sequence[int], digest_tokens: int, room: int) -> list[_Prompt]:
-    """The prompt of each chapter.
+    """The prompt of each chapter. All arguments are in tokens.
 
-    In tokens: `static`, the part that is the same for all chapters; `sizes`, the chapters' texts; `digest_tokens`, one
-    digest; `room`, the limit for the texts of earlier chapters.
+    `static`: the part that is the same for all chapters. `sizes`: the chapters' texts. `digest_tokens`: one digest.
+    `room`: the limit for the texts of earlier chapters.
     """
     prompts = [_Prompt(0, static, shown=False)]
     was_first = was_shown = 0
@@ -197,7 +201,7 @@ def _prompts(static: int, sizes: Sequence[int], digest_tokens: int, room: int) -
 
 
 def _chapters(basis: Basis, digest_tokens: int, room: int) -> Iterator[Usage]:
-    """The calls that write the chapters, and those that make digests of them for later chapters.
+    """The usage of the calls that write the chapters and of those that make digests for later chapters.
 
     `digest_tokens`: tokens of one digest; `room`: how many tokens the texts of earlier chapters may take in a prompt.
     """
@@ -216,7 +220,7 @@ def _chapters(basis: Basis, digest_tokens: int, room: int) -> Iterator[Usage]:
 
 
 def _writing(text: int, parts: int, prompt: _Prompt, before: int) -> tuple[Usage, int]:
-    """The calls that write a chapter, and the number of tokens in the prompt of the last call.
+    """The usage of the calls that write a chapter, and the number of tokens in the prompt of the last call.
 
     Each call reads the prefix that the previous call left in the cache. `text`: tokens of the chapter; `before`: the
     number of earlier chapters.
@@ -234,14 +238,14 @@ def _writing(text: int, parts: int, prompt: _Prompt, before: int) -> tuple[Usage
 
 
 def _reading(cached: int, new: int) -> Usage:
-    """A call that makes the digest of a chapter. `cached` and `new`: tokens of its prompt."""
+    """The usage of a call that makes the digest of a chapter. `cached` and `new`: tokens of its prompt."""
     if cached < MIN_CACHED_TOKENS:
         return Usage(calls=1, input_tokens=cached + new, output_tokens=DIGEST_REPLY)
     return Usage(calls=1, input_tokens=new, output_tokens=DIGEST_REPLY, cache_read_tokens=cached)
 
 
 def _with_extra_calls(usage: Usage, prefix: int) -> Usage:
-    """The usage with a share of extra calls, for cut replies and repairs. Each reads the `prefix` tokens once more."""
+    """The usage plus a share of extra calls, for cut replies and repairs. Each extra call reads `prefix` tokens."""
     extra = EXTRA_CALLS * usage.calls
     return Usage(
         calls=round(usage.calls + extra),
@@ -262,7 +266,7 @@ def _seconds(model_name: str, usage: Usage, speed: ShownSpeed | None = None) -> 
 
 
 def seconds_of_words(model_name: str, speed: ShownSpeed | None, content_language: str, words: int, calls: int) -> int:
-    """The seconds that a model needs to write `words` words in `calls` calls. If `speed` is None, at a usual speed."""
+    """The seconds that a model needs to write `words` words in `calls` calls, at a usual speed if `speed` is None."""
     written = language(content_language).usual_tokens(max(words, 1))
     waits = calls * speed.seconds_to_first_word if speed else 0.0
     return round(waits) + _seconds(model_name, Usage(calls=calls, output_tokens=written), speed)

@@ -11,7 +11,7 @@ _OPENING = re.compile(r"[<＜﹤‹〈❮]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?", re.
 
 
 def fenced(mark: str, text: str) -> str:
-    """The text between <mark> and </mark>. If it contains either tag in any spelling, the tag's bracket is replaced."""
+    """The text between <mark> and </mark>. If the text contains one of these tags, the tag's bracket is replaced."""
     return f"<{mark}>\n{_OPENING.sub(lambda found: _harmless(mark, text, found), text)}\n</{mark}>"
 
 
@@ -21,11 +21,11 @@ def _harmless(mark: str, text: str, found: re.Match[str]) -> str:
 
 
 def _begins(text: str, start: int, letters: str) -> bool:
-    """Whether the text goes on with `letters` at `start`. Other characters than letters and digits are ignored."""
+    """Whether `letters` follow in the text at `start`. Characters other than letters and digits are skipped."""
     seen = (letter for sign in islice(text, start, None) for letter in _letters(sign))
     return all(letter == next(seen, "") for letter in letters)
 
 
 def _letters(text: str) -> str:
-    """The letters and digits of a text, with all widths and cases made the same."""
+    """The letters and digits of a text, with differences of width and case removed."""
     return "".join(sign for sign in unicodedata.normalize("NFKC", text).casefold() if sign.isalnum())

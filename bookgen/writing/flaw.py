@@ -1,4 +1,4 @@
-"""A finding of a rule of the quality gate."""
+"""A finding of the quality gate (`writing.quality`), the rules that check a chapter's text."""
 
 from __future__ import annotations
 

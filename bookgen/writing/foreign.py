@@ -71,9 +71,11 @@ MIN_CHAPTER_WORDS = 60  # a shorter text is judged by its paragraphs
 
 
 def foreign(content: str, book: Book) -> list[Flaw]:
-    """A finding for each narrative passage in another language, or one for the whole chapter if most of it is.
+    """A finding for each narrative paragraph in another language, or one for the whole chapter if most of it is.
 
-    Languages that the author or the outline announces are allowed, as are quotations, speech, letters and verse.
+    Quotations, speech, letters to somebody and verse may be in any language. If the author or the story bible mentions
+    another language, no single paragraphs are reported. A chapter that is mostly in another language is always
+    reported, unless the book is meant to have two languages.
     """
     tag = book.content_language
     detail = f"It is not in the book's language ({tag})."
@@ -103,7 +105,7 @@ def _passages(content: str, book: Book) -> list[tuple[int, str]]:
 
 
 def _is_quoted(block: str) -> bool:
-    """Whether a paragraph counts as a quotation: it begins with italics or a bracket, or is short."""
+    """Whether a paragraph is treated as a quotation: it begins with italics or a bracket, or is short."""
     bare = block.strip()
     if bare[:1] in ("*", "_", "(", "["):
         return True
@@ -113,8 +115,8 @@ def _is_quoted(block: str) -> bool:
 def mostly_foreign(text: str, tag: str) -> bool:
     """Whether more than half of `text` is in another language than `tag`, not counting block quotations.
 
-    The paragraphs that seem to be in the book's language are then judged again as one text, since many are too short
-    to be judged alone.
+    Many paragraphs are too short to be judged alone. Therefore the paragraphs that seem to be in the right language are
+    also judged together, as one text.
     """
     code = primary(tag)
     blocks = [block for block in paragraphs(without_code(text)) if not block.lstrip().startswith(">")]
@@ -136,7 +138,7 @@ def _is_in(code: str, paragraph: str) -> bool:
 
 
 def _is_in_script(code: str, text: str) -> bool:
-    """Whether enough of the letters belong to the script of `code`, or `text` has too few letters to tell."""
+    """Whether enough of the letters belong to the script of `code`. Also True if `text` has too few letters to tell."""
     scripts = _OF_LANGUAGE.get(code, ("latin",))
     counted = (*scripts, *_DENSE) if not text.isascii() else ("latin",)
     found = {script: _in_all(_SCRIPT[script], text) for script in counted}

@@ -1,4 +1,4 @@
-"""How a book is planned and written, by its kind."""
+"""Plan and write a book as its kind requires: prose, or a children's book."""
 
 from __future__ import annotations
 

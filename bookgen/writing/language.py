@@ -1,4 +1,4 @@
-"""Facts about languages: name, length of a word, dash of dialogue."""
+"""Facts about languages: names, how lengths are counted, and the marks of dialogue."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ _TOKENS_PER_OTHER_WORD = 3.5
 
 @dataclass(frozen=True, slots=True)
 class ProseLanguage:
-    """How lengths are counted in a language, and its dialogue is set.
+    """How a language counts lengths and marks dialogue.
 
-    `characters_per_word` is None if spaces separate its words. `speech_dash` is empty if speech is in quotation marks.
+    `characters_per_word` is None if spaces separate the words. `speech_dash` is empty if speech is in quotation marks.
     """
 
     name: str
@@ -84,13 +84,13 @@ class ProseLanguage:
     speech_dash: str
 
     def length(self, words: int) -> str:
-        """A length of `words` words as text: "900 words" or, in a language without spaces, a number of characters."""
+        """A length of `words` words as text: "900 words", or a number of characters in a language without spaces."""
         if self.characters_per_word is None:
             return f"{words} words"
         return f"{self.characters(words)} characters"
 
     def rough_length(self, words: int) -> str:
-        """As `length`, with the number rounded to two significant digits."""
+        """Like `length`, but with the number rounded to two significant digits."""
         number = self.characters(words) or words
         unit: int = 10 ** max(len(str(number)) - 2, 0)
         return f"{round(number / unit) * unit} {'words' if self.characters_per_word is None else 'characters'}"
@@ -104,11 +104,11 @@ class ProseLanguage:
         return None if self.characters_per_word is None else round(words * self.characters_per_word)
 
     def tokens(self, words: int) -> int:
-        """The largest number of tokens that `words` may take, to limit a reply."""
+        """The largest number of tokens that `words` words may take, to limit a reply."""
         return round(words * self.tokens_per_word)
 
     def usual_tokens(self, words: int) -> int:
-        """The number of tokens that `words` usually take, for estimates."""
+        """The number of tokens that `words` words usually take, for estimates."""
         return round(words * self.tokens_per_word * 0.92)
 
 

@@ -1,4 +1,4 @@
-"""The inputs and results of writing."""
+"""The data that the writing modules work on: a book with its chapters and digests, an outline, a chapter's draft."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The current state of a book: every chapter in order, written or not, and their digests.
+    """The current state of a book. `chapters`: all chapters in order, written or not.
 
-    `digests`: what later chapters need to know of a chapter, as the model noted it, by chapter number. `in_parts`: the
-    model has proved unable to write a whole chapter in one call. `wish`: what the author wants of a chapter that is
-    written again. `pictures`: what the pictures of a children's book show, by chapter number.
+    `digests`: by chapter number, what later chapters need to know about the chapter, as the model noted it. `in_parts`:
+    the model has proved unable to write a whole chapter in one call. `wish`: the author's wish for a chapter that is
+    written again. `pictures`: by chapter number, what the pictures of a children's book show.
     """
 
     book: Book
@@ -63,7 +63,10 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the quality gate found and left as it is. `kind` names the rule; `excerpt` has at most 200 characters."""
+    """A problem that the quality gate found in a text and did not change.
+
+    `kind` names the rule; `excerpt` has at most 200 characters.
+    """
 
     kind: str
     excerpt: str
@@ -94,7 +97,7 @@ class TextChange:
         return {**note, "before": self.before, "after": self.after, "follows": self.follows}
 
     def undone(self, content: str) -> str:
-        """`content` with the model's passage restored. If its place no longer exists, the passage goes to the end."""
+        """`content` with the model's passage restored, at the end if its old place no longer exists."""
         found = content.find(self.follows)
         place = found + len(self.follows) if found >= 0 else len(content)
         if self.after:
@@ -110,7 +113,7 @@ ANCHOR_CHARACTERS = 200
 
 
 def anchor(text: str) -> str:
-    """The end of `text`. A `TextChange` stores it to find the place of its passage again."""
+    """The end of `text`. A `TextChange` stores it to find the place of its passage later."""
     return text.rstrip()[-ANCHOR_CHARACTERS:]
 
 
@@ -124,10 +127,11 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class ChapterDraft:
-    """A chapter's text. `digest` is None if none could be made; `changes` are in the order in which they were made.
+    """A chapter's text. `changes` are in the order in which they were made. `writer` is the model that wrote the text.
 
-    `writer` is the model that wrote the text. `in_parts`: the model has proved unable to write a whole chapter in one
-    call. A spread (two pages of a children's book) also has the `scene` to paint, and the book's `plan` if it had none.
+    `digest` is None if it could not be made or is made later. `in_parts`: the model has proved unable to write a whole
+    chapter in one call. A spread (two pages of a children's book) also has the `scene` to paint, and a `plan` of the
+    book if the book had none.
     """
 
     content: str

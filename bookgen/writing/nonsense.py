@@ -20,7 +20,7 @@ MIN_SENTENCE_UNITS = 4  # a shorter sentence may be a sound: "Plip, says the rai
 
 
 def problem_with(text: str, book: Book, sent_back: Sequence[str]) -> str:
-    """Why `text` cannot be text of the book, to complete "It cannot be used: …"; empty if it can.
+    """Why `text` cannot be text of the book, as the end of the sentence "It cannot be used: …"; empty if it can.
 
     `sent_back`: the sentences of `text` that are our own instructions.
     """

@@ -1,6 +1,6 @@
-"""Find paragraphs that are not running prose: quotations, code, lists, tables, verse and letters.
+"""Find paragraphs that are not running prose: quotations, code, lists, tables, verse, and letters to somebody.
 
-The rules for prose do not apply to them: a quotation keeps its language, verse has refrains, a letter may have blanks
+The rules for prose do not apply to them. A quotation keeps its language, verse has refrains, a letter may have blanks
 to fill in.
 """
 

@@ -1,4 +1,4 @@
-"""Make the digests of finished chapters: while a later chapter is written, or when the book is finished."""
+"""Make the digests of finished chapters, while a later chapter is written or after the book is finished."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def is_noted_later(draft: WorkingDraft, content: str) -> bool:
 
 @asynccontextmanager
 async def noting(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest], None]) -> AsyncIterator[None]:
-    """While the `async with` block writes a chapter, make the missing digests of the chapters in its prompt.
+    """While the `async with` block writes a chapter, make the missing digests of the earlier chapters in its prompt.
 
     `on_digest` receives each digest. The calls start at the first word of the chapter's reply, because only then is the
-    prompt in the provider's cache. A failed digest is tried again with the next chapter.
+    prompt in the provider's cache. If a digest fails, it is requested again while the next chapter is written.
     """
     if not (unnoted := _unnoted(draft)):
         yield
@@ -57,10 +57,11 @@ async def noting(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest]
 
 
 async def note_rest(material: Material, steps: Steps) -> AsyncIterator[Digest]:
-    """Yield a new digest for each of the last MAX_NOTED written chapters that have no current digest.
+    """Yield new digests for written chapters without a current digest, at most for the last MAX_NOTED of them.
 
     These are mostly the last chapter and chapters that the author has changed. Books without any text by a model, books
-    of verse and children's books get no digests. A failed digest is left out. Raises CallsHalted if calls are halted.
+    of verse and children's books get no digests. A digest that fails is skipped. Raises CallsHalted if calls are
+    halted.
     """
     known = {each.chapter_number: digest for each in material.chapters if (digest := stored_digest(material, each))}
     for chapter in _rest(material, known):
@@ -118,7 +119,7 @@ async def _note(
 
 
 async def _asked(chapter: Chapter, threads: Sequence[str], draft: WorkingDraft, steps: Steps) -> Digest | None:
-    """The digest of `chapter`, with the cached prompt of `draft` or, if cheaper, with the chapter's text alone."""
+    """The digest of `chapter`, requested with the cached prompt of `draft` or, if cheaper, with only its text."""
     sizes = {
         each.chapter_number: block.tokens for each, block in zip(draft.view.chapters, draft.view.blocks, strict=True)
     }

@@ -1,4 +1,4 @@
-"""Draft the outline: a bible, then exactly the number of chapters that the book is to have."""
+"""Draft the outline: a story bible (premise, voice, people, places, terms), and the requested number of chapters."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ BRIEF_BIBLE = 160  # words, if it has a separate reply
 async def draft_outline(book: Book, steps: Steps) -> Outline:
     """Draft an outline of exactly `book.chapter_count` chapters, in as few replies as the model's window allows.
 
-    If a reply breaks off, its complete chapters are kept, and the others are asked for in smaller pieces.
+    If a reply breaks off, its complete chapters are kept, and the other chapters are requested in smaller pieces.
     """
     plan = _Plan(book, await drawn_names.names_prompt(book))
     while len(plan.chapters) < book.chapter_count:
@@ -123,7 +123,7 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
 
 
 def _settled(book: Book, window: int) -> str:
-    """The part of the first prompt with what the author has decided; empty if the author has decided nothing."""
+    """The part of the first prompt with the author's own entries of the bible; empty if there are none."""
     if not book.authored_bible:
         return ""
     return SETTLED.format(settled=planning.bible(book.authored_bible, window))
@@ -133,8 +133,8 @@ def _settled(book: Book, window: int) -> str:
 class _Plan:
     """An outline while it is drafted.
 
-    `given`: names and places drawn at random, for the first prompt; `most`: the number of chapters requested per reply;
-    `apart`: the bible is requested in a separate call; `form_shown`: the prompt has an example of the reply.
+    `given`: names and places drawn at random, for the first prompt. `most`: the number of chapters to request per
+    reply. `apart`: the bible is requested in a separate call. `form_shown`: the prompt has an example of the reply.
     """
 
     book: Book
@@ -148,7 +148,7 @@ class _Plan:
     plans: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
     async def request_next_piece(self, steps: Steps) -> None:
-        """Request the next piece: the bible, chapters, or both; and add it to the outline."""
+        """Request the next piece (the bible, chapters, or both), and add it to the outline."""
         first, last = len(self.chapters) + 1, self._last()
         numbers = range(first, last + 1)
         if self.bible:
@@ -176,7 +176,7 @@ class _Plan:
         self.plans |= {number: plan for number, plan in plans.items() if number <= len(self.chapters)}
 
     def ask_for_less(self) -> bool:
-        """Make the next piece smaller after a reply was cut off. Returns False if it is already the smallest."""
+        """Make the next piece smaller after a reply was cut off. Returns False if it cannot be made any smaller."""
         pieces = self._last() - len(self.chapters)
         if not self.bible:
             less, self.apart = pieces > 0, True
@@ -237,7 +237,8 @@ class _Plan:
         """The book whose kind decides the form of the chapter plans; None if no plans are requested.
 
         It is the book with its new bible, if there is one yet. No plans are requested if the next piece has no chapters
-        (`last` is 0), if the context window is too small, or if the model copied the example or got stuck before.
+        (`last` is 0), if the context window is too small, or if an earlier reply copied the example or repeated itself
+        endlessly.
         """
         if not last or self.window < WINDOW or not self.form_shown:
             return None

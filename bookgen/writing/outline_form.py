@@ -1,4 +1,7 @@
-"""The JSON form of an outline's reply, and its parser, which requires each chapter once. Plans may be missing."""
+"""The JSON form of a reply with an outline, and its parser.
+
+Every chapter is required exactly once. Chapter plans may be missing.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +48,14 @@ CHAPTERS_IN_WORDS = 'under "chapters" an object with {keys}, each an object with
 
 @dataclass(frozen=True, slots=True)
 class ReplyForm:
-    """The parts that a reply about an outline must have.
+    """What a reply with an outline must contain.
 
-    `numbers`: the numbers of the chapters to plan. `bible`: the reply has a bible; `kind`: the bible names the kind of
-    book; `outcome`: the bible, of a mystery, also says what really happened. `premises`: the reply has several
+    `numbers`: the numbers of the chapters to plan. `bible`: the reply has a bible. `kind`: the bible names the kind of
+    book. `outcome`: the bible says what really happened, as needed for a mystery. `premises`: the reply has several
     premises, of which one is used.
 
-    `planned`: the book, if the reply also has a plan of each chapter. The kind of the book decides the plans' form.
+    `planned`: None, or the book if the reply has a plan of each chapter. The form of the plans depends on the book's
+    kind.
     """
 
     numbers: Sequence[int]
@@ -62,7 +66,7 @@ class ReplyForm:
     planned: Book | None = None
 
     def schema(self) -> Mapping[str, Any]:
-        """The JSON schema. Each chapter is a key, since no provider's schema mode can fix a list's length."""
+        """The JSON schema. It has a key for each chapter, since no provider's schema mode can fix a list's length."""
         parts: dict[str, Any] = {"premises": _PREMISES} if self.premises else {}
         if self.bible:
             parts["bible"] = object_of(dict.fromkeys(self._optional_bible_fields(), TEXT) | _BIBLE_FIELDS)
@@ -73,7 +77,7 @@ class ReplyForm:
         return object_of(parts)
 
     def example(self) -> str:
-        """A reply with "…" for every text, as JSON, for the model to copy and fill in."""
+        """A JSON object with "…" in place of every text, for the model to copy and fill in."""
         entry = [{"name": "…", "description": "…"}]
         parts: dict[str, Any] = {"premises": [{"premise": "…", "probability": 0.5}]} if self.premises else {}
         if self.bible:
@@ -86,7 +90,7 @@ class ReplyForm:
         return json.dumps(parts, ensure_ascii=False)
 
     def _optional_bible_fields(self) -> list[str]:
-        """The fields of the bible that not every reply needs: `kind` and `outcome`, as far as requested."""
+        """The names of the optional bible fields, `kind` and `outcome`, that this form requests."""
         return ["kind"] * self.kind + ["outcome"] * self.outcome
 
     def asked(self) -> str:
@@ -94,7 +98,10 @@ class ReplyForm:
         return SHOWN.format(form=self.example())
 
     def asked_in_words(self) -> str:
-        """Sentences that ask for such a reply without an example or plans, for a model that would copy an example."""
+        """The sentences that ask for a reply of this form, without an example and without plans.
+
+        They are used after the model has copied the example or repeated one passage endlessly.
+        """
         keys = ", ".join(f'"chapter_{number}"' for number in self.numbers)
         bible = BIBLE_IN_WORDS.format(added=' and "outcome"' * self.outcome)
         parts = [bible] * self.bible + [CHAPTERS_IN_WORDS.format(keys=keys)] * bool(keys)
@@ -117,15 +124,15 @@ def refuse_nonsense(request: TextRequest, chapters: Iterable[tuple[str, str]]) -
 def with_plans(
     read: Callable[[Mapping[str, Any]], T], numbers: Sequence[int]
 ) -> Callable[[Mapping[str, Any]], tuple[T, dict[int, dict[str, Any]]]]:
-    """A function that reads a reply with `read`, and also reads the chapter plans in it.
+    """A function that reads a reply with `read`, and also reads the chapter plans in the reply.
 
-    It returns the result of `read`, and the plans of the chapters `numbers` by chapter number.
+    The function returns the result of `read`, and the plans of the chapters `numbers` by chapter number.
     """
     return lambda reply: (read(reply), chapter_plan.read_all(reply, numbers))
 
 
 def read_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
-    """The bible, and the title and summary of each chapter up to `last` (0: no chapters).
+    """The bible, and the title and summary of each chapter up to `last`. If `last` is 0, the reply has no chapters.
 
     Raises Malformed if the bible or a chapter is missing or unusable.
     """
@@ -133,9 +140,10 @@ def read_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], 
 
 
 def rescue_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
-    """The bible, and title and summary of each complete chapter, in a reply that broke off.
+    """The bible, and titles and summaries of the first chapters, in a reply that broke off.
 
-    Raises Malformed if the bible is missing or unusable. There may be no complete chapter.
+    The chapters end before the first chapter that is missing or incomplete; there may be none. Raises Malformed if the
+    bible is missing or unusable.
     """
     bible = _read_bible(reply.get("bible", reply))
     try:
@@ -145,7 +153,10 @@ def rescue_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any]
 
 
 def rescue_chapters(reply: Mapping[str, Any], first: int, last: int) -> list[tuple[str, str]]:
-    """Title and summary of each complete chapter from `first` on in a cut reply. Raises Malformed if there is none."""
+    """The titles and summaries of the complete chapters from `first` on, in a reply that broke off.
+
+    They end before the first chapter that is missing or incomplete. Raises Malformed if chapter `first` is.
+    """
     for end in range(last, first, -1):
         try:
             return read_chapters(reply, first, end)
@@ -172,7 +183,7 @@ def _read_bible(bible: object) -> Mapping[str, Any]:
 
 
 def _outcome(bible: Mapping[str, Any]) -> str:
-    """The outcome in a bible; empty if it has none, because few books need one."""
+    """The outcome in a bible; empty if there is none, since only mysteries need an outcome."""
     try:
         outcome = structured.text_of(bible, "outcome", longest=structured.MAX_REPLY_CHARACTERS)
     except Malformed:
@@ -186,7 +197,7 @@ def _shortened(text: str, most: int) -> str:
 
 
 def _items(value: object) -> list[object]:
-    """The items of a list. An object counts as the list of its values, each with its key as the name."""
+    """The items of a list, or the values of an object, each with its key as the name."""
     if isinstance(value, Mapping):
         return [{"name": key, "description": each} if isinstance(each, str) else {"name": key, **each}
                 for key, each in value.items() if isinstance(each, str | Mapping)]  # fmt: skip
@@ -247,7 +258,10 @@ def _refuse_sameness(chapters: Mapping[int, tuple[str, str]]) -> None:
 
 
 def _records(chapters: object) -> list[Mapping[str, Any]]:
-    """The chapters of a reply as records, from a list or an object of records or of strings "Title: summary"."""
+    """The chapters of a reply as records. Strings such as "Title: summary" are converted.
+
+    `chapters`: a list, or an object whose values are the chapters. Raises Malformed for anything else.
+    """
     listed = list(chapters.values()) if isinstance(chapters, Mapping) else chapters
     records = [_as_record(chapter) for chapter in listed] if isinstance(listed, list) else None
     if records is None or not all(isinstance(record, Mapping) for record in records):

@@ -27,10 +27,10 @@ OVERLAP_REMOVED = "The model repeated the last words of its text before it conti
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The usable text of one reply. `cut`: the reply broke off; `in_paragraph`: inside a paragraph.
+    """The usable text of one reply. `cut`: the reply broke off; `in_paragraph`: it broke off inside a paragraph.
 
-    `problem` says why the text is empty or incomplete. `refused`: the model refused to write it. `changes` records
-    what was removed from the reply.
+    `problem` says why the text is empty or incomplete. `refused`: the model refused to write it. `changes` records what
+    was removed from the reply.
     """
 
     text: str
@@ -69,9 +69,9 @@ def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, pa
 def _problem(draft: WorkingDraft, reply: TextReply, piece: str, part: Part, sent_back: Sequence[str]) -> str:
     """Why a reply cannot be text of the chapter; empty if it can.
 
-    If the chapter has no text yet, a reply that is far too short is rejected, since it is probably an excuse of the
-    model. Later, a short reply is accepted, since a few words may be all that was missing. `sent_back`: the sentences
-    of `piece` that are the service's own instructions.
+    If the chapter has no text yet, a reply that is far too short is rejected, since it is probably an excuse. If the
+    chapter has text, a short reply is accepted, since a few words may be all that was missing. `sent_back`: the
+    sentences of `piece` that are the service's own instructions.
     """
     if problem := nonsense.problem_with(piece, draft.book, sent_back):
         return problem
@@ -86,7 +86,7 @@ def _problem(draft: WorkingDraft, reply: TextReply, piece: str, part: Part, sent
 
 
 def _broke_off(reply: TextReply, piece: str, part: Part) -> bool:
-    """Whether a reply was cut off, even if the provider does not report it.
+    """Whether a reply was cut off, judged by its end if the provider does not report it.
 
     A last part of about the requested length counts as complete even without a full stop at its end.
     """

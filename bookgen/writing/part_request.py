@@ -1,4 +1,4 @@
-"""Build the request for the next stretch of a chapter."""
+"""Build the request for the next part of a chapter."""
 
 from __future__ import annotations
 
@@ -91,7 +91,10 @@ def _position(part: budget.Part) -> str:
 
 
 def part_request(draft: WorkingDraft, part: budget.Part, task: Task) -> TextRequest:
-    """The request for `part`, with everything that the model needs to write it. `task`: why this part is requested."""
+    """The request for `part`, with everything that the model needs to write it.
+
+    `task`: whether the part begins, continues, extends or closes the text.
+    """
     prompt = _prompt(draft, part, task)
     system = draft.system()
     max_tokens = _room(draft, part)
@@ -129,7 +132,7 @@ def _prompt(draft: WorkingDraft, part: budget.Part, task: Task) -> str:
 
 
 def _room(draft: WorkingDraft, part: budget.Part) -> int:
-    """The token limit of a reply, generous enough that a model that runs over is not cut off by its provider."""
+    """The token limit of a reply, with room for a reply that is longer than requested."""
     if draft.goal.in_lines:
         return draft.lengths.reply
     wanted = max(part.ask, part.words) * ROOM
@@ -151,7 +154,7 @@ def _brief(draft: WorkingDraft, part: budget.Part, task: Task) -> dict[str, obje
 
 
 def _seed(chapter: Chapter) -> str:
-    """A seed that changes when a chapter is written afresh, so that it does not get the stored reply again."""
+    """A seed for the brief of a chapter. It changes when the chapter is written again, so that a new text is made."""
     return content_hash(f"{chapter.chapter_number} {chapter.title} {chapter.content}")[:12]
 
 
@@ -216,7 +219,11 @@ def _plan(draft: WorkingDraft) -> str:
 
 
 def _given(draft: WorkingDraft) -> Iterator[str]:
-    """The parts of the prompt about what surrounds the chapter: the next one, open threads, decisions, and so on."""
+    """The parts of the prompt about what surrounds the chapter.
+
+    They are the next chapter, open threads, the author's decisions, sentences to avoid, the end of the previous chapter
+    and, if the chapter is written again, its former text.
+    """
     chapter = draft.chapter
     following = draft.material.after(chapter.chapter_number)
     yield NEXT_CHAPTER.format(summary=_task(following, draft.window // 24)) if following else LAST_CHAPTER
@@ -238,7 +245,10 @@ def _given(draft: WorkingDraft) -> Iterator[str]:
 
 
 def _rewritten(draft: WorkingDraft) -> Iterator[str]:
-    """The parts of a prompt to write a chapter again: what later chapters tell, the author's wish, the former text."""
+    """The parts of the prompt for writing a chapter again.
+
+    They are what later chapters tell, the author's wish, and the former text.
+    """
     material, window = draft.material, draft.window
     later = [
         f"{number}. {digest.summary} {' '.join(digest.facts)}"
@@ -259,9 +269,9 @@ def _task(chapter: Chapter, most: int) -> str:
 
 
 def _tail(draft: WorkingDraft) -> str:
-    """The last words of the previous chapter, from the start of a line or, if that is long, of a sentence.
+    """The last words of the previous chapter. They begin with a line or, if that line is long, with a sentence.
 
-    Empty if the whole chapter is in the prompt.
+    Empty if the whole previous chapter is in the prompt.
     """
     before = draft.material.written_before(draft.chapter.chapter_number)
     if not before or before[-1].chapter_number in draft.view.numbers:

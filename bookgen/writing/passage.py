@@ -78,9 +78,10 @@ class UnusablePassage(UpstreamAIError):
 async def rewrite_passage(
     material: Material, passage: ChosenPassage, steps: Steps, *, context_tokens: int = WINDOW
 ) -> Correction:
-    """The passage in other words, as a correction of its chapter. Raises UpstreamAIError if no reply is usable.
+    """The passage in other words, as a correction of its chapter.
 
-    If `context_tokens` is more than WINDOW, the prompt has the text of earlier chapters.
+    Raises UpstreamAIError if no reply is usable. If `context_tokens` is more than WINDOW, the prompt has the text of
+    earlier chapters.
     """
 
     async def ask_on(context_tokens: int) -> TextReply:
@@ -149,7 +150,7 @@ def passage_request(material: Material, passage: ChosenPassage, window: int, roo
 
 
 def _last(text: str, most: int) -> str:
-    """The end of `text`, from the start of a word, about `most` tokens long."""
+    """The end of `text`, about `most` tokens long. It begins with a whole word."""
     count = tokens(text)
     if count <= most:
         return text

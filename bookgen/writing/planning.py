@@ -1,4 +1,4 @@
-"""The context of every call that plans chapters: the editor's craft, the book, the plan so far, and a token limit."""
+"""Shared parts of every call that plans chapters: the editor's craft, the book, the plan so far, and a token limit."""
 
 from __future__ import annotations
 
@@ -92,7 +92,10 @@ def bible(settled: Mapping[str, Any], window: int) -> str:
 
 
 def planned(chapters: Iterable[tuple[int, tuple[str, str]]], count: int, window: int, *, near: int) -> str:
-    """The plan so far, from number, title and summary; in a small window only the chapters nearest to number `near`."""
+    """The plan so far, as text for the prompt. In a small window, it has only the chapters nearest to number `near`.
+
+    `chapters`: the number, title and summary of each. `count`: the number of chapters of the book.
+    """
     total = scaled(ALL_PLANNED, window)
     most = context.share(total, count, MAX_PLAN_TOKENS)
     shown = list(chapters)
@@ -104,9 +107,10 @@ def planned(chapters: Iterable[tuple[int, tuple[str, str]]], count: int, window:
 def room(
     book: Book, chapters: int, window: int, *, with_bible: bool = True, plan_words: int = 0, premise_words: int = 0
 ) -> int:
-    """The token limit of a reply that plans this many chapters.
+    """The token limit of a reply that plans `chapters` chapters.
 
-    `plan_words`: the words for each chapter's scenes or steps; `premise_words`: those for the premises to choose from.
+    `plan_words`: the words for the scenes or steps of each chapter. `premise_words`: the words for the premises, if the
+    reply starts with several to choose from.
     """
     bible_words = BIBLE_WORDS + (SOLUTION_WORDS if is_mystery(book) else 0) if with_bible else 0
     words = bible_words + premise_words + (_chapter_words(window) + plan_words) * chapters
@@ -115,7 +119,7 @@ def room(
 
 
 def batch(book: Book, window: int) -> int:
-    """The number of chapters that one reply may plan."""
+    """The largest number of chapters that one reply may plan."""
     if window >= WINDOW:
         return BATCH
     a_chapter = language(book.content_language).tokens(_chapter_words(window)) + JSON_TOKENS

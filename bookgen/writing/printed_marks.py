@@ -1,4 +1,4 @@
-"""Find asterisks that would be printed, since they neither open nor close emphasis."""
+"""Find asterisks that would be printed, because they neither open nor close emphasis."""
 
 from __future__ import annotations
 

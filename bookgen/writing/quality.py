@@ -1,4 +1,4 @@
-"""The quality gate: rules that cost no tokens and report what they notice.
+"""The quality gate: rules that check a chapter without a model and report what they find.
 
 A finished sentence of the model belongs to the book, so the gate reports findings and leaves the text alone. It removes
 only exact repetitions and text that certainly does not belong to the book (`certain`), and it records every change.
@@ -49,7 +49,7 @@ ORDER = (
 
 
 async def certain(content: str, book: Book) -> Cleaned:
-    """`content` without remarks about the task and exactly repeated paragraphs, and what was removed."""
+    """`content` without remarks about the model's task and exactly repeated paragraphs, and what was removed."""
     return await threads.compute(_certain, content, book)
 
 
@@ -105,8 +105,8 @@ def texts_before(material: Material, chapter: Chapter) -> list[str]:
 async def avoid(material: Material, chapter: Chapter) -> list[str]:
     """Sentences that earlier chapters have used too often, for the next chapter to avoid.
 
-    Only the last RECENT chapters are read, since reading all takes long when nothing is cached, as after a restart.
-    `inspect` reads all of them.
+    Only the last RECENT chapters are read. Reading all chapters takes long when nothing is cached, for example after a
+    restart. `inspect` reads all of them.
     """
     texts = texts_before(material, chapter)[-RECENT:]
     if not texts or has_refrains(material.book):

@@ -37,7 +37,7 @@ text around it and no longer has the fault. Send the new passage alone."""
 
 
 def to_repair(flaws: Sequence[Flaw]) -> dict[int, list[Flaw]]:
-    """The findings that a model may repair, by paragraph: only kinds that are hardly ever false alarms."""
+    """The findings that a model may repair, by paragraph. Only kinds of findings that are hardly ever false alarms."""
     found: dict[int, list[Flaw]] = {}
     for flaw in flaws:
         if flaw.paragraph is not None and flaw.kind in REPAIRED:

@@ -42,8 +42,8 @@ DOUBLE_REMOVED = "The chapter has this paragraph twice, word for word. The secon
 class Profile:
     """The sentences and phrases of a chapter as hashes, to find repetitions. Hashes are the same in every process.
 
-    `opening` and `ending`: the units (words or characters) at its start and end; `edges`: hashes of its first and last
-    sentences, which a later chapter may repeat on purpose.
+    `opening` and `ending`: the units (words or characters) at the chapter's start and end. `edges`: hashes of the
+    chapter's first and last sentences, which a later chapter may repeat on purpose.
     """
 
     sentences: frozenset[int]
@@ -116,10 +116,13 @@ def _hashes(sentence: str) -> tuple[int | None, tuple[int, ...]]:
 def repeated(content: str, earlier: Sequence[str]) -> list[Flaw]:
     """A finding for each paragraph that repeats sentences or phrases of earlier chapters or of this chapter.
 
-    Repetition that is probably intended is not reported. This is repetition in quotations, verse, letters, lists and
-    tables, in paragraphs that begin in bold, such as warnings, of a sentence soon after its first occurrence, of the
-    chapter's beginning at its end, of the first or last sentences of an earlier chapter, and of a refrain that several
-    chapters share.
+    Repetition that is probably intended is not reported:
+
+    - in quotations, verse, letters to somebody, lists and tables, and in paragraphs that begin in bold, such as
+      warnings
+    - of a sentence of the same chapter, soon after it or from the chapter's beginning at its end
+    - of the first or last sentences of an earlier chapter
+    - of a refrain that several chapters share
     """
     known = [PROFILES.of(each) for each in earlier]
     chapters_with: Counter[int] = Counter(whole for each in known for whole in each.sentences)
@@ -150,15 +153,15 @@ def repeated(content: str, earlier: Sequence[str]) -> list[Flaw]:
 
 
 def _on_purpose(first: int, again: int, paragraphs_in_all: int) -> bool:
-    """Whether words in paragraphs `first` and `again` are repeated on purpose: near each other, or at start and end."""
+    """Whether a repetition in paragraphs `first` and `again` is on purpose: close together, or at start and end."""
     return again - first <= NEAR_PARAGRAPHS or _is_echo(first, again, paragraphs_in_all)
 
 
 def without_doubles(content: str) -> Cleaned:
-    """`content` without long paragraphs that repeat an earlier one word for word, and what was removed.
+    """`content` without long paragraphs that repeat an earlier paragraph word for word, and what was removed.
 
-    A repetition that may be intended is kept: in quotations, verse and other text that is not running prose, or at the
-    end of the chapter if the first occurrence is at its beginning.
+    A repetition that may be intended is kept: in verse, quotations and other text that is not running prose, and at the
+    end of a chapter if the paragraph first occurs at its beginning.
     """
     blocks = paragraphs(content)
     exempt = not_prose(blocks)
@@ -176,7 +179,7 @@ def without_doubles(content: str) -> Cleaned:
 
 
 def repeated_paragraphs(content: str) -> list[Flaw]:
-    """A finding for each long paragraph that repeats an earlier one of the chapter word for word.
+    """A finding for each long paragraph that repeats an earlier paragraph of the chapter word for word.
 
     Verse and quotations are often repeated, so they are not reported.
     """
@@ -212,8 +215,8 @@ def _mostly_known(phrases: Sequence[int], known: frozenset[int]) -> bool:
 def same_edges(content: str, earlier: Sequence[str]) -> list[Flaw]:
     """Findings if the chapter begins or ends like an earlier chapter.
 
-    `earlier`: the texts of the earlier chapters. An opening or ending that several of them share is intended, so it is
-    not reported.
+    `earlier`: the texts of the earlier chapters. If several earlier chapters begin alike, that is intended and not
+    reported. The same is true of endings.
     """
     own = PROFILES.of(content)
     flaws = []
@@ -228,7 +231,7 @@ def same_edges(content: str, earlier: Sequence[str]) -> list[Flaw]:
 
 
 def alike(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two texts, as units (words or characters), begin alike or have most units in common."""
+    """Whether two openings or endings, as units (words or characters), begin alike or have most units in common."""
     unspaced = by_character(one)
     same = 2 * SAME_UNITS if unspaced else SAME_UNITS
     if min(len(one), len(other)) < same:
@@ -241,8 +244,8 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
 def to_avoid(earlier: Sequence[str]) -> list[str]:
     """What the next chapter should not repeat: sentences used twice, then openings and endings of chapters.
 
-    A warning stays the same wherever it is needed, so paragraphs that begin in bold are left out, and headings, lists
-    and tables too. The order depends only on the texts, so that the same book gives the same prompt.
+    Headings, lists, tables and paragraphs that begin in bold are ignored. Such paragraphs are often warnings, which are
+    always worded alike. The order depends only on the texts, so that the same book gives the same prompt.
     """
     seen: dict[int, int] = {}
     texts: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Strip what surrounds the text of a reply: a code fence, an announcement, the chapter's title, a postscript.
+"""Strip what surrounds the book's text in a reply: a code fence, an announcement, the chapter's title, a postscript.
 
 A line is removed only if it cannot be text of the book (`task_talk`). Every removal is recorded as a `TextChange`.
 """
@@ -39,14 +39,14 @@ POSTSCRIPT = "The model wrote about its task after the text. This was removed."
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """The text of a reply, and what was removed from its beginning and its end."""
+    """A text from which something may have been removed, and a record of every removal (`changes`)."""
 
     text: str
     changes: tuple[TextChange, ...] = ()
 
 
 def prose(reply: str, chapter: Chapter, *, opening: bool) -> Cleaned:
-    """The text of a reply. If `opening`, it begins the chapter, so its first line may be the chapter's title."""
+    """The book's text in a reply. If `opening`, it begins the chapter, so its first line may be the chapter's title."""
     text = without_thoughts(reply).replace("\r\n", "\n").strip()
     fenced = _FENCE.match(text)
     if fenced and (fenced[1] or "```" not in fenced[2]):

@@ -1,4 +1,4 @@
-"""Find what does not belong in a book: a model's words to its user, placeholders, repeated headings."""
+"""Find what does not belong in a book: words of a model to its user, placeholders, repeated headings."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def residue(content: str, chapter: Chapter, tag: str) -> list[Flaw]:
 def _task_talk(blocks: Sequence[str], index: int, tag: str, *, is_prose: bool, in_letter: bool) -> str:
     """What the model says to its user in a paragraph of a chapter; empty if it says nothing.
 
-    A letter needs more signs of it than prose, since a letter speaks to somebody too. Lists, quotations and other
-    paragraphs that are neither prose nor letters are skipped.
+    A letter in the story also speaks to somebody, so more signs are required there than in prose. Lists, quotations and
+    other paragraphs that are neither prose nor letters are skipped.
     """
     block = blocks[index]
     if is_marked_up(block) or not (is_prose or in_letter):
@@ -114,7 +114,7 @@ def _placeholder_in(paragraph: str) -> str:
 
 
 def _announced(blocks: Sequence[str], index: int) -> bool:
-    """Whether a placeholder in this paragraph is intended: the text near it is about filling in a form or a letter."""
+    """Whether a placeholder in this paragraph is intended: the text near it is about filling in a form or letter."""
     near = blocks[max(0, index - NEAR) : index + NEAR + 1]
     return bool(_BLANK_OF_A_LETTER.search(blocks[index])) or any(
         _FILLING_IN.search(_PLACEHOLDER.sub("", block)) for block in near
@@ -145,8 +145,8 @@ def _headings(content: str, chapter: Chapter) -> list[Flaw]:
 def without_residue(content: str) -> Cleaned:
     """`content` without the paragraphs that certainly do not belong in the book.
 
-    These are paragraphs that speak only of the task, outside letters and quotations, and a heading that is repeated
-    with nothing in between.
+    They are paragraphs of running prose that speak only of the model's task, and headings that directly follow the same
+    heading.
     """
     kept: list[str] = []
     changes: list[TextChange] = []

@@ -1,4 +1,4 @@
-"""Plan some chapters of an outline again, to fit the rest."""
+"""Plan some chapters of an outline again, so that they fit the other chapters."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ What the book's owner says about them:
 async def rework_chapters(
     material: Material, numbers: Sequence[int], instructions: str, steps: Steps, *, context_tokens: int = WINDOW
 ) -> dict[int, OutlineChapter]:
-    """New titles, summaries and plans for the chapters with these numbers, which keep their budgets.
+    """New titles, summaries and plans for the chapters with these numbers, which keep their lengths.
 
-    If `context_tokens` is more than WINDOW, the prompt has the text of as many chapters as fit, else only digests.
-    Raises InvalidInput if a chapter does not exist.
+    If `context_tokens` is more than WINDOW, the prompt has the text of as many chapters as fit. Otherwise it has only
+    digests. Raises InvalidInput if a chapter does not exist.
     """
     budgets = {chapter.chapter_number: chapter.target_word_count for chapter in material.chapters}
     wanted = sorted(set(numbers))
@@ -73,7 +73,7 @@ async def rework_chapters(
 async def _asked(
     request: TextRequest, numbers: Sequence[int], steps: Steps
 ) -> dict[int, tuple[str, str, Mapping[str, Any]]]:
-    """The title, the summary and the plan of each of these chapters."""
+    """The title, summary and plan of each chapter in `numbers`, from the model's reply to `request`."""
     read = with_plans(partial(read_numbered, wanted=numbers), numbers)
     found, plans = await structured.ask(request, steps, read, lambda reply: refuse_nonsense(request, reply[0].values()))
     return {number: (*told, plans.get(number, {})) for number, told in found.items()}

@@ -1,4 +1,4 @@
-"""Join a reply to the text that it continues, without what it repeats."""
+"""Join a reply to the text that it continues, leaving out words that the reply repeats from that text."""
 
 from __future__ import annotations
 

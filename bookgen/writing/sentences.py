@@ -56,7 +56,7 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
 
 
 def clause_ends(text: str) -> Iterator[int]:
-    """Where text in a script without full stops (Thai, Lao) may be cut: at its spaces."""
+    """The offsets at which text in a script without full stops (Thai, Lao) may be cut: before its spaces."""
     for match in _CLAUSE_SPACE.finditer(text):
         yield match.start()
 
@@ -78,7 +78,7 @@ def split(text: str) -> list[str]:
 
 
 def backwards(text: str) -> Iterator[str]:
-    """The sentences of `split` from last to first, read lazily."""
+    """The sentences of `split` from last to first. They are computed lazily, paragraph by paragraph."""
     for paragraph in reversed(PARAGRAPH.split(text)):
         yield from reversed(_of_paragraph(paragraph))
 
@@ -112,9 +112,9 @@ def _of_paragraph(paragraph: str) -> tuple[str, ...]:
 
 
 def is_finished(text: str) -> bool:
-    """Whether `text` ends where a sentence, a list item, a table row or a verse may end.
+    """Whether `text` ends where a sentence, a list item, a table row or a line of verse may end.
 
-    In a script without full stops this cannot be determined, so its text counts as finished.
+    In a script without full stops this cannot be determined, so such text counts as finished.
     """
     text = text.rstrip()
     if not text:

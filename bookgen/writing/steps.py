@@ -1,4 +1,4 @@
-"""The interface through which writing makes model calls; its implementation stores and pays for them."""
+"""The interface through which the writing modules call a model. Its implementation stores each reply and its cost."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from bookgen.providers.text import TextReply, TextRequest
 
 
 class Steps(Protocol):
-    """Answers model calls, each at most once.
+    """Answers model calls. A repeated request gets the stored reply, so the model is called at most once for it.
 
-    The same request (same bytes, same `attempt`) gets the stored reply if there is one. Otherwise the model is called,
-    and its reply and usage are stored before they are returned. Raises UpstreamAIError, and CallsHalted if no call may
-    be made now.
+    A request is repeated if it has the same bytes and the same `attempt`. For a new request, the model is called, and
+    its reply and usage are stored before they are returned. Raises UpstreamAIError, and CallsHalted if no call may be
+    made now.
     """
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply: ...

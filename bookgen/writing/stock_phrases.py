@@ -1,7 +1,7 @@
 """Find stock phrases of model prose, and chapters that end by stating their moral.
 
-A single stock phrase proves nothing. A paragraph that consists of them is a finding, and so are last lines that
-explain what the chapter meant. The phrases of each language are in `stock_phrases.toml`.
+A single stock phrase proves nothing. A paragraph in which most sentences have one is a finding, and so are last lines
+that explain what the chapter meant. The phrases of each language are in `stock_phrases.toml`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _dense(block: str, pattern: re.Pattern[str]) -> Sequence[str]:
 
 
 def moral(content: str, tag: str) -> list[Flaw]:
-    """A finding with the last sentences of a chapter if they state its moral, else an empty list."""
+    """A finding with the last sentences of a chapter if they state its moral; empty if they do not."""
     patterns = _patterns(primary(tag), "morals")
     blocks = paragraphs(_plain(content)) if patterns else []
     last = len(blocks) - 1
@@ -71,7 +71,10 @@ def _plain(text: str) -> str:
 
 @cache
 def _patterns(code: str, kind: str) -> tuple[re.Pattern[str], ...]:
-    """A language's patterns: one for all phrases (`kind` "phrases"), one for each moral ("morals"). May be empty."""
+    """A language's patterns; empty if there are none.
+
+    For the `kind` "phrases", one pattern finds every phrase. For "morals", each moral has its own pattern.
+    """
     listed = _lists().get(code, {}).get(kind, ())
     told = [each.replace("WHO", _WHO) for each in listed]
     if kind == "phrases" and told:

@@ -1,4 +1,4 @@
-"""Get JSON from a model: tolerant of formal mistakes, strict about the content, without silent defaults."""
+"""Get JSON from a model. Formal mistakes are tolerated, but missing required content is not."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class CutShort(UnusableReply):
 
 
 class StuckReply(UnusableReply):
-    """The model echoed the form or repeated one passage endlessly. The same request would bring the same reply."""
+    """The model copied the form it was shown, or repeated one passage endlessly. Asking again would not help."""
 
 
 class Malformed(Exception):
-    """The reply does not answer the request; the message says why. `advice` tells the model how to do better."""
+    """The reply does not answer the request. The message says why; `advice` tells the model how to do better."""
 
     def __init__(self, problem: str, advice: str = "") -> None:
         super().__init__(problem)
@@ -57,7 +57,7 @@ class Malformed(Exception):
 
 
 class Copied(Malformed):
-    """The reply contains placeholders of the form that it was shown."""
+    """The reply still contains placeholders of the form that the model was to fill in."""
 
 
 async def ask(
@@ -74,9 +74,9 @@ async def ask(
     is unacceptable if `read` raises Malformed for it, or `check` for the result of `read`. `check` is not called for
     sample text of the offline model. `rescue` builds a result from the complete parts of a reply that broke off.
 
-    Raises ModelRefused, and UnusableReply if no reply is acceptable. If there is a `rescue`, an unacceptable first
-    reply is not repaired if it broke off (CutShort), or if it copied the form or repeated one passage endlessly
-    (StuckReply), so that the caller can ask in another way.
+    Raises ModelRefused, and UnusableReply if no reply is acceptable. With `rescue`, two kinds of unacceptable first
+    replies are not repaired, so that the caller can ask in another way. CutShort is raised if the reply broke off.
+    StuckReply is raised if it copied the form or repeated one passage endlessly.
     """
     reply = await steps.reply(request)
     try:
@@ -157,8 +157,8 @@ _STARTS = 12  # opening braces to try as the start of the object
 async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
     """The JSON object in `text`, ignoring what surrounds it.
 
-    Raises Malformed if there is no object or only a part of one, which is not completed. `cut`: the text is known to
-    have been cut off, so an object that needs mending counts as a part.
+    Raises Malformed if there is no object or only the beginning of an object. `cut`: the text is known to have been cut
+    off, so an object that would need mending is rejected too.
     """
     if len(text) > MAX_REPLY_CHARACTERS:
         raise Malformed("it is far too long")
@@ -195,7 +195,7 @@ async def whole_parts(text: str) -> Mapping[str, Any]:
 
 
 def _without_last(value: Any) -> Any:
-    """`value` without its last text or number, and without objects and lists that this leaves empty."""
+    """`value` without its last text or number, and without objects and lists that become empty by this."""
     if isinstance(value, dict) and value:
         key = next(reversed(value))
         kept = _without_last(value[key])
@@ -208,7 +208,7 @@ def _without_last(value: Any) -> Any:
 
 
 def _decoded(text: str) -> Any:
-    """The first well-formed JSON object in the text; None if there is none or if it may be part of a broken one."""
+    """The first well-formed JSON object in the text; None if there is none or it may be inside a broken object."""
     starts = [match.start() for match in re.finditer(r"\{", text)][:_STARTS]
     for start in starts:
         try:
@@ -256,7 +256,8 @@ def _whole_object(text: str, *, cut: bool) -> str:
 def text_of(record: Mapping[str, Any], key: str, *, where: str = "", longest: int = 2_000) -> str:
     """The text of a required field. Numbers and lists of sentences are converted to text.
 
-    Raises Malformed if it is missing; `where` names the record in the message. `longest`: the limit in characters.
+    Raises Malformed if the text is missing; `where` names the record in the message. `longest`: the limit in
+    characters.
     """
     value = record.get(key)
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
@@ -267,7 +268,10 @@ def text_of(record: Mapping[str, Any], key: str, *, where: str = "", longest: in
 
 
 def texts_of(record: Mapping[str, Any], key: str, *, most: int, longest: int = 300) -> tuple[str, ...]:
-    """The list of texts under `key`, at most `most` of them. Raises Malformed if there is no list; it may be empty."""
+    """The list of texts under `key`, at most `most` of them. The list may be empty.
+
+    Raises Malformed if there is no list of texts. `longest`: the limit of each text in characters.
+    """
     value = record.get(key)
     if isinstance(value, str):
         value = [value] if value.strip() else []
@@ -280,7 +284,7 @@ def texts_of(record: Mapping[str, Any], key: str, *, most: int, longest: int = 3
 
 
 def number_of(value: object) -> int | None:
-    """A whole number, even if a model sends it as text: 3 for 3, "3" and "Chapter 3". None if there is none."""
+    """A whole number, even if a model sends it as text: 3 for 3, "3" and "Chapter 3". None without a number."""
     digits = "".join(filter(str.isdecimal, str(value)))[:6] if isinstance(value, int | str) else ""
     return int(digits) if digits and not isinstance(value, bool) else None
 

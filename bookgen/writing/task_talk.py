@@ -1,7 +1,7 @@
 """Recognise lines in which a model speaks about its task: announcements before the text, questions after it.
 
-A line matches only as a whole and only if it names the task (the chapter, the continuation, a word count, a change to
-be made). Its first word proves nothing: "Of course the chapter of the brotherhood had an opinion:" is a story.
+The whole line must match, and it must name the task (the chapter, the continuation, a word count, a change to be made).
+The first word proves nothing: "Of course the chapter of the brotherhood had an opinion:" is a story.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ _POSTSCRIPT = re.compile(
 
 
 def announces(line: str) -> bool:
-    """Whether the whole line only announces a text that was asked for."""
+    """Whether the whole line only announces the requested text."""
     line = line.strip().strip("*_").strip()
     return len(line) <= MAX_LINE_CHARACTERS and bool(_ANNOUNCEMENT.fullmatch(line))
 

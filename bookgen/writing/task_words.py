@@ -1,7 +1,7 @@
 """Recognise a model's words to its user, and refusals, by several signs together.
 
-No single sign proves it: a narrator may say "I have written this chapter". The result is therefore only a finding, or
-a reason to ask again when a reply is far too short. The signs of each language are in `task_words.toml`.
+No single sign is proof: a narrator may say "I have written this chapter". The result is therefore only a finding, or a
+reason to ask again when a reply is far too short. The signs of each language are in `task_words.toml`.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ _NUMBER = (
 class _Signs:
     """The patterns that recognise a model's words to its user in one language.
 
-    Those in `cues` and `chapter` have weights. A cue is what a model says to its user, such as an offer. Cues are
-    searched at the start of each sentence or, if `anywhere`, in the whole text, as needed for languages whose verb
-    comes last.
+    The patterns in `cues` and `chapter` have weights. A cue is something a model says to its user, such as an offer.
+    Cues are searched at the start of each sentence. If `anywhere`, they are searched in the whole text, as needed for
+    languages whose verb comes last.
     """
 
     opener: re.Pattern[str]
@@ -70,7 +70,7 @@ class _Signs:
 
 
 def refuses(text: str, tag: str) -> bool:
-    """Whether the beginning of a reply says that the model will not write the text."""
+    """Whether the beginning of a reply says that the model will not write the requested text."""
     opening = _plain(text[:OPENING_CHARACTERS])
     return any(
         not signs.said.search(opening, found.start(), found.end() + SAID_CHARACTERS)
@@ -100,7 +100,7 @@ def speaks_of_task(blocks: Sequence[str], index: int, tag: str, *, in_letter: bo
 
 
 def _weight(block: str, signs: _Signs, *, is_edge: bool) -> int:
-    """The weight of the signs in a paragraph: 0 if it does not mention the task or does not address a user.
+    """The weight of all signs in a paragraph; 0 if it does not mention the task or does not address a user.
 
     `is_edge`: the paragraph is near the start or the end of the chapter.
     """
@@ -139,7 +139,10 @@ def _plain(text: str) -> str:
 
 
 def _signs_in(text: str, tag: str) -> list[_Signs]:
-    """The signs of English, of the book's language and, if the text has their script, of Chinese, Japanese, Korean."""
+    """The signs of English, of the book's language, and of other languages that the text may contain.
+
+    If the text has characters of Chinese, Japanese or Korean, the signs of these languages are included.
+    """
     mixed = _MIXED_IN if _UNSPACED.search(text) else ()
     every = _by_language()
     return [every[code] for code in dict.fromkeys(("en", primary(tag), *mixed)) if code in every]

@@ -1,4 +1,4 @@
-"""A chapter that is far too long: the model is asked once for a tighter version of its last stretch."""
+"""If a chapter gets far too long, asks the model once for a tighter version of the last piece of text that it wrote."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ stretch, from its first sentence to its last."""
 
 
 def is_runaway(goal: Goal, words: int) -> bool:
-    """Whether a chapter of prose is far longer than both its budget and the length asked for."""
+    """Whether a chapter of prose is far longer than both its budget and the requested length."""
     return not goal.in_lines and words > max(goal.ask, goal.aim) * RUNAWAY_SHARE + RUNAWAY_SLACK_WORDS
 
 
 async def tightened(draft: WorkingDraft, stretch: Stretch, request: TextRequest, part: Part, steps: Steps) -> Stretch:
-    """A shorter second version of a stretch that is far too long; the first version if the second is no better.
+    """A shorter second version of a piece of text that is far too long; the first version if the second is no better.
 
     `request`: the request that `stretch` answered.
     """

@@ -23,7 +23,8 @@ SHARE = 0.6  # the parts shrink by this factor more than the window, because the
 def smaller(window: int, refused: PromptTooLong) -> int:
     """The next smaller window to try after the model has refused a call as too long.
 
-    `window`: the window of that call; `refused`: its error, which is raised if there is no smaller window.
+    `window`: the window of that call. `refused`: the error of that call, which is raised again if there is no smaller
+    window.
     """
     fits = min(refused.window, window - 1)
     for size in (*LARGER, *SMALLER):
@@ -33,7 +34,10 @@ def smaller(window: int, refused: PromptTooLong) -> int:
 
 
 async def fitted(call: Callable[[int], Awaitable[T]], window: int = WINDOW) -> T:
-    """The result of `call` for the largest window that the model accepts. Raises PromptTooLong if none fits."""
+    """The result of `call` with the largest window that the model accepts, starting from `window`.
+
+    Raises PromptTooLong if the model accepts none.
+    """
     while True:
         try:
             return await call(window)
@@ -50,7 +54,7 @@ def scaled(usual: int, window: int) -> int:
 
 
 def clip(text: str, most: int) -> str:
-    """`text` shortened at a word to about `most` tokens."""
+    """`text`, cut between words to about `most` tokens if it is longer."""
     if tokens(text) <= most:
         return text
     kept = text[: max(1, len(text) * most // max(tokens(text), 1))]

@@ -1,7 +1,7 @@
-"""Contradictory facts of a book, found by rules that are certain. Judgement is left to the editor.
+"""Contradictory facts of a book, found by rules that are certain. What needs judgement is left to the editor's reading.
 
-The rules compare facts by their events and names; they read no prose, so they work in every language. They assume
-that chapters are in the order of the story, except where a chapter looks back or has an earlier date.
+The rules compare facts by their events and names; they read no prose, so they work in every language. They assume that
+chapters are in the order of the story, except where a chapter looks back or has an earlier date.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _OPENINGS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Two facts that cannot both be true. A reader stumbles over the `later` one."""
+    """Two facts that cannot both be true. A reader notices the contradiction at the `later` one."""
 
     rule: str
     earlier: Fact
@@ -66,11 +66,13 @@ class StoryFact:
 def contradictions(
     facts: Sequence[Fact], names: Iterable[str] = (), *, nouns_are_capitalised: bool = False
 ) -> list[Contradiction]:
-    """The contradictions between the facts of a book. `facts` are in the order of its text.
+    """The contradictions between the facts of a book, at most MAX_CONTRADICTIONS.
 
-    `names`: those of the book's people. A part of a name that no other name has means the same person. Facts that the
-    author has marked as wrong are left out, and contradictions to facts marked as intended are not reported. There are
-    at most MAX_CONTRADICTIONS.
+    `facts`: in the order of the book. `names`: the names of the book's people. A part of a name, such as a surname,
+    means the same person if no other name has that part.
+
+    Facts that the author has marked as wrong are ignored. A contradiction is not reported if the author has marked one
+    of its facts as intended.
     """
     people = list(names)
     openings = _OPENINGS - {word for name in people for word in key(name).split()}
@@ -103,7 +105,10 @@ def short_forms(names: Iterable[str]) -> dict[str, str]:
 
 
 def _ends_of(name: str) -> Iterator[str]:
-    """The beginnings and ends of a name without spaces: of 佐藤健 the surname 佐藤, of 김민준 the first name 민준."""
+    """The beginnings and ends of a name without spaces.
+
+    Among them are the surname 佐藤 of 佐藤健, and the first name 민준 of 김민준.
+    """
     if _EAST_ASIAN.fullmatch(name):
         yield from (part for size in range(2, len(name)) for part in (name[:size], name[-size:]))
 
@@ -138,7 +143,7 @@ def _comparable(text: str, short_forms: Mapping[str, str], openings: frozenset[s
 
 
 def _is_chronological(story: Sequence[StoryFact]) -> bool:
-    """Whether the dates never go back in time from one dated fact to the next."""
+    """Whether no dated fact has an earlier date than the dated fact before it."""
     dates = [each.date for each in story if each.date]
     return not any(_before(later, earlier) for earlier, later in pairwise(dates))
 
@@ -155,14 +160,14 @@ def _before(one: str, other: str) -> bool:
 
 
 def _follows(later: StoryFact, earlier: StoryFact) -> bool:
-    """Whether a fact that stands later in the book is surely also later in the story."""
+    """Whether the fact `later`, which comes later in the book, is certainly also later in the story."""
     if later.is_back or earlier.is_back:
         return False
     return not (later.date and earlier.date and _before(later.date, earlier.date))
 
 
 def _is_after(each: StoryFact, other: StoryFact) -> bool:
-    """Whether a fact is of a later chapter, and surely later in the story."""
+    """Whether `each` is in a later chapter than `other`, and certainly also later in the story."""
     return each.fact.chapter_number > other.fact.chapter_number and _follows(each, other)
 
 
@@ -214,9 +219,10 @@ def _places_left(story: Sequence[StoryFact], *, nouns_are_capitalised: bool) -> 
 
 
 def _departure_from(left: Mapping[str, StoryFact], each: StoryFact, nouns_are_capitalised: bool) -> StoryFact | None:
-    """The fact in `left` about the place of `each`, or about a place that contains it; None if there is none.
+    """The fact that says that the person left the place of `each`, or a place that contains it; None if there is none.
 
-    `left`: by place, the facts that one person left it for good. "Trieste" contains "a café in Trieste".
+    `left`: by place, the facts that say that this person left the place for good. "Trieste" contains "a café in
+    Trieste".
     """
     if each.value in left:
         return left[each.value]
@@ -233,8 +239,8 @@ def _departure_from(left: Mapping[str, StoryFact], each: StoryFact, nouns_are_ca
 def _objects(story: Sequence[StoryFact], *, holders: Set[str]) -> Iterator[Contradiction]:
     """Find objects that appear again after they are gone, or that change place without having been moved.
 
-    The place of an object may also be the person who has it. `holders`: names of people. The subject of a fact about an
-    act, a death or a birth counts as a person too.
+    The place of an object may also be the person who has it. Two persons are certainly different places. `holders`:
+    names of people. The subject of a fact about an act, a death or a birth counts as a person too.
     """
     people = holders | {
         each.subject for each in story if each.event in (FactEvent.ACTS, FactEvent.DIES, FactEvent.BORN)
@@ -266,10 +272,7 @@ def _objects(story: Sequence[StoryFact], *, holders: Set[str]) -> Iterator[Contr
 
 
 def _places_apart(story: Sequence[StoryFact]) -> set[frozenset[str]]:
-    """Pairs of places of which neither is inside the other.
-
-    A pair is known to be so if someone has left one place and then entered the other.
-    """
+    """Pairs of places that are certainly outside each other, since someone has left one and then entered the other."""
     pairs: set[frozenset[str]] = set()
     for moves in _by_subject(story, FactEvent.LEAVES, FactEvent.ENTERS).values():
         for one, other in pairwise(moves):
@@ -310,7 +313,7 @@ def _births(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
 
 
 def _causes(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
-    """Find events that are dated before an event that they follow from. Events with several dates are skipped."""
+    """Find events that are dated before the event that caused them. Events with several dates are skipped."""
     dated = {
         event: facts[0]
         for event, facts in _by_subject(story, FactEvent.ON).items()
@@ -329,7 +332,7 @@ def _causes(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
 
 
 def _event_with_words(value: str, dated: Mapping[str, StoryFact]) -> StoryFact | None:
-    """The fact of the only event in `dated` whose name has all words of `value`; None if not exactly one has.
+    """The fact of the event in `dated` whose name has all words of `value`; None if no event or several events match.
 
     For example, "the fall" stands for "the fall of the dam". `dated`: facts by the event's name.
     """

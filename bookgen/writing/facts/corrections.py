@@ -1,4 +1,4 @@
-"""The author's corrections, and the passages that clearly still have the old value."""
+"""The author's corrections of facts, and the passages that clearly still have the old value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Words = tuple[str, ...]
 
 
 def outdated(facts: Sequence[Fact]) -> list[Contradiction]:
-    """The passages that still have a value that the author has corrected, in the order of the book."""
+    """The passages that still have a value that the author has corrected, in the order of their chapters."""
     found = [
         Contradiction("corrected", fact, each, f"The author has corrected this fact: {fact.subject}: {fact.value}.")
         for fact in facts
@@ -35,7 +35,7 @@ def outdated(facts: Sequence[Fact]) -> list[Contradiction]:
 
 
 def _is_about_the_same(each: Fact, fact: Fact) -> bool:
-    """Whether both are the same fact, or say the same about the same subject."""
+    """Whether `each` is `fact`, or said the same about the same subject before the author corrected `fact`."""
     said = (each.kind, each.event, key(each.subject), each.noted or each.value)
     return said == (fact.kind, fact.event, key(fact.subject), fact.noted)
 
@@ -43,10 +43,10 @@ def _is_about_the_same(each: Fact, fact: Fact) -> bool:
 def corrected_by_bible(
     before: Mapping[str, Any], after: Mapping[str, Any], facts: Iterable[Fact]
 ) -> list[tuple[Fact, str]]:
-    """The facts that a changed entry of the story bible corrects, each with its new value.
+    """The facts that a change of the story bible corrects, each with its new value.
 
-    An entry corrects a fact about the same name if one expression in a field of the entry has changed, and both the
-    fact and its quote have the old expression.
+    `before` and `after`: the bible before and after the change. A fact is corrected if it is about a changed entry, and
+    both its value and its quote have the expression that the author has replaced in the entry.
     """
     changes, whole = list(_changed_entries(before, after)), _whole_names(after)
     found: list[tuple[Fact, str]] = []
@@ -62,10 +62,10 @@ def corrected_by_bible(
 def with_changes(
     known: Sequence[Mapping[str, str]], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[Mapping[str, str]]:
-    """The `known` changes of the story bible with those from the version `before` to `after`, the newest last.
+    """The `known` changes of the story bible and those between the versions `before` and `after`, the newest last.
 
-    Each change is a dict: "name" is the name of the changed entry, "was" its old words, "is" the new words. If the
-    entry itself was renamed, "name" and "was" are both its old name, and "is" is its new name.
+    Each change is a dict: "name" is the name of the changed entry, "was" the old words, "is" the new words. If the
+    entry itself was renamed, "name" and "was" are both the old name, and "is" is the new name.
     """
     found = [(name, *map(" ".join, change)) for name, change in _changed_entries(before, after)]
     found += [(name, name, new) for name, new in _renamed(before, after)]
@@ -78,8 +78,8 @@ def outdated_by_bible(
 ) -> list[Contradiction]:
     """The passages that contradict the author's changes in the bible, found by facts that still have the old value.
 
-    A change is ignored once the bible no longer has its new text. Of the passages with an old name, only the first of
-    each chapter is reported.
+    A change is ignored if the bible no longer has the new text of the change. If an old name occurs several times in a
+    chapter, only the first passage is reported.
     """
     found: dict[tuple[int, str, str], Contradiction] = {}
     whole = _whole_names(bible)
@@ -100,10 +100,10 @@ def outdated_by_bible(
 
 
 def current_text(bible: Mapping[str, Any], name: str, was: Words, new: Words) -> str:
-    """What the bible now says with the `new` words of a change, as one line; empty if it has them no longer.
+    """What the bible now says about the entry `name`, as one line; empty if it no longer has the `new` words.
 
-    `name`: the name of the changed entry; `was`: the old words. If they are the same, the entry was renamed, and the
-    line is its new name.
+    `was`: the words that `new` replaced. If `was` is the entry's name, the entry was renamed, and the result is the new
+    name.
     """
     entries = {each: entry for listed in LISTS for each, entry in by_name(bible.get(listed)).items()}
     if words_of(name) == was:  # a different name
@@ -117,7 +117,8 @@ def current_text(bible: Mapping[str, Any], name: str, was: Words, new: Words) ->
 def _place_of_old_words(fact: Fact, name: str, change: tuple[Words, Words], whole: Mapping[str, str]) -> int | None:
     """The index of the old expression's first word in the fact's value.
 
-    None unless the fact is about `name` and both its value and its quote have the old expression.
+    None unless the fact is about `name` and both its value and its quote have the old expression. `whole`: maps a part
+    of a name to the whole name.
     """
     subject, place = key(fact.subject), find_words(words_of(fact.value), change[0])
     is_about_it = whole.get(subject, subject) == name
@@ -125,7 +126,7 @@ def _place_of_old_words(fact: Fact, name: str, change: tuple[Words, Words], whol
 
 
 def _whole_names(bible: Mapping[str, Any]) -> Mapping[str, str]:
-    """Maps each part that only one entry's name has, such as a surname, to the whole name."""
+    """Map the parts of the entries' names, such as surnames, to the whole names. Ambiguous parts are left out."""
     return short_forms([name for entries in LISTS for name in by_name(bible.get(entries))])
 
 

@@ -1,4 +1,4 @@
-"""Finds the names and expressions of a bible in a text, also with the endings and prefixes of its language."""
+"""Finds the names and expressions of a bible in a text, also with the endings and prefixes of the language."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _VOWELS = "aeiouyáéíóúàèìòùäöüåøæąęůěаеёиоуыэюяі�
 
 @cache
 def pattern(expression: str, language: str, *, is_name: bool = False) -> re.Pattern[str]:
-    """A pattern that finds an expression. A name must have the same capitals; in some languages endings may differ."""
+    """A pattern that finds an expression, also with the common endings or prefixes of some languages.
+
+    A name is only found with the same capitals.
+    """
     flags = 0 if is_name else re.IGNORECASE
     if _UNSPACED.search(expression):
         return re.compile(re.escape(expression), flags)
@@ -51,7 +54,7 @@ def stem_of(word: str) -> str:
 
 
 def may_be_forms_of_one(one: str, other: str, language: str) -> bool:
-    """Whether the two names may have a form in common, so that a form found in a text may mean either."""
+    """Whether some form may belong to both names, so that it is unclear which of them a text means."""
     if language not in INFLECTED:
         return False
     first, second = sorted((stem_of(one).lower(), stem_of(other).lower()), key=len)

@@ -1,4 +1,4 @@
-"""Turns contradictions between facts into the findings of a report."""
+"""Reports contradictions between facts as quality notes of chapters and as an editor's findings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHER_PASSAGE = "{why} Chapter {chapter}: “{quote}”"
 
 
 def found_in(book: Book, facts: Sequence[Fact], dismissed: Collection[str] = ()) -> list[Contradiction]:
-    """The contradictions between a book's facts, and the passages that still have what its author has corrected.
+    """The contradictions between a book's facts, and the passages that still have a value the author has corrected.
 
     `dismissed`: the fingerprints of contradictions to leave out. Passages with corrected values are always included.
     """
@@ -38,7 +38,7 @@ def fingerprint(each: Contradiction) -> str:
 
 
 def notes_of(book: Book, facts: Sequence[Fact], dismissed: Collection[str] = ()) -> list[dict[str, object]]:
-    """The contradictions as quality notes of chapters, like those of the quality gate. Each quotes both passages."""
+    """The contradictions as quality notes of chapters, in the quality gate's form. A note quotes both passages."""
     return [
         {
             "chapter_number": each.later.chapter_number,
@@ -51,7 +51,7 @@ def notes_of(book: Book, facts: Sequence[Fact], dismissed: Collection[str] = ())
 
 
 def bible_notes(book: Book, facts: Sequence[Fact], chapters: Sequence[Chapter]) -> list[list[dict[str, object]]]:
-    """For each of the `chapters` a list of quality notes: where its text or its facts contradict the bible.
+    """For each of the `chapters`, a list of quality notes about passages and facts that contradict the bible.
 
     A passage that is found both in the text and by a fact gets one note.
     """
@@ -78,7 +78,7 @@ def _explained(each: Contradiction) -> str:
 def editor_findings(
     book: Book, facts: Sequence[Fact], chapters: Sequence[Chapter], dismissed: Collection[str] = ()
 ) -> list[EditorFinding]:
-    """The contradictions as an editor's findings, if their chapters still contain the passages."""
+    """The contradictions as an editor's findings, without those whose passages are no longer in the book."""
     contents = {chapter.chapter_number: chapter.content for chapter in chapters}
     found = ((each, _places(each, contents)) for each in found_in(book, facts, dismissed))
     kind, severity = FindingKind.CONTRADICTION, Severity.MAJOR
@@ -94,8 +94,8 @@ def fingerprints_of(
 ) -> list[str]:
     """The fingerprints of the contradictions between facts that `findings` report.
 
-    A finding reports a contradiction if it is about the same passages, whatever its words are. So an editor's own
-    findings are recognised as well.
+    A finding reports a contradiction if it is about the same passages, in whatever words. So findings that the editor
+    made independently are recognised too.
     """
     contents = {chapter.chapter_number: chapter.content for chapter in chapters}
     reported = [finding for finding in findings if finding.kind is FindingKind.CONTRADICTION]
@@ -107,7 +107,10 @@ def fingerprints_of(
 
 
 def _places(each: Contradiction, contents: Mapping[int, str]) -> tuple[TextSpan, ...]:
-    """The places of the later and the earlier passage; one place if they are the same. Empty if one is missing."""
+    """The places of the later and the earlier passage, or a single place if both are the same passage.
+
+    Empty if a passage is no longer in its chapter.
+    """
     place, other = _span(each.later, contents), _span(each.earlier, contents)
     if place is None or other is None:
         return ()

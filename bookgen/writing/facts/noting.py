@@ -96,7 +96,10 @@ def read_facts(reply: Mapping[str, Any], number: int, content: str, threads: Seq
 
 
 def _placed(entry: Mapping[str, Any], number: int, content: str, threads: Sequence[str]) -> tuple[int, Fact] | None:
-    """The position of the entry's quote, and the fact; None if incomplete, too long or not in the text."""
+    """The position of the entry's quote, and the fact.
+
+    None if a field is missing or too long, or if the chapter does not have the quote.
+    """
     name, subject, value, quote = (_line(entry.get(field)) for field in ("kind", "subject", "value", "quote"))
     kind, event = kind_of(name)
     if kind is FactKind.THREAD_CLOSED:
@@ -120,7 +123,7 @@ def kind_of(name: str) -> tuple[FactKind | None, FactEvent | None]:
 
 
 def closed_thread(name: str, threads: Sequence[str]) -> str | None:
-    """The one of the open `threads` that a reply names by its number or in words; None if there is no such thread."""
+    """The open thread that a reply names by its number or in its exact words; None if there is no such thread."""
     number = name.strip("#. ")
     if number.isdecimal() and 1 <= int(number[:6]) <= len(threads):
         return threads[int(number[:6]) - 1]
@@ -132,7 +135,7 @@ def _says_the_same(one: Fact, other: Fact) -> bool:
 
 
 def _line(value: object) -> str:
-    """The value as one line; empty unless it is a text or a number. Models send numbers for threads and years."""
+    """The value as one line; empty unless it is a string or an integer. Models send integers for threads and years."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return ""
     return " ".join(printable(str(value)).split())

@@ -1,4 +1,4 @@
-"""Find passages of a chapter that certainly contradict its author's bible, by rules, without a model or facts.
+"""Find passages of a chapter that certainly contradict the author's story bible. No model and no facts are needed.
 
 The rules find old names of renamed entries, old expressions of changed descriptions, other spellings of a name or term,
 and words to avoid. Everything that needs judgement is left to the editor's reading.
@@ -44,7 +44,7 @@ _CASELESS = re.compile(r"[\u0590-\u06ff\u0900-\u0eff\u3040-\u9fff\uac00-\ud7af]"
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """A passage, `content[start:end]`, and what the bible says instead."""
+    """A passage, `content[start:end]`, and an explanation of what the bible says instead."""
 
     start: int
     end: int
@@ -52,7 +52,7 @@ class Deviation:
 
 
 def deviations(content: str, book: Book) -> list[Flaw]:
-    """The findings of a chapter, in the order of its text. Each change, name or word to avoid is found at most once."""
+    """The findings of a chapter, in the order of the text. Each change, name or word to avoid is found at most once."""
     if not (book.authored_bible or book.bible_changes) or not content.strip():
         return []
     text = without_code(content)
@@ -94,9 +94,9 @@ def _former_names(text: str, book: Book) -> Iterator[Deviation]:
 
 
 def _own_parts(former: str, new: str) -> list[str]:
-    """The words of a person's former name that the new name does not have, except very short ones.
+    """The words of a person's former name that the new name does not have, except very short words.
 
-    A text may have only one of these words, such as the surname. If there are none, the result is the whole former
+    A text may have only one of these words, such as the surname. If no word is left, the result is the whole former
     name.
     """
     kept = set(key(new).split())
@@ -133,10 +133,10 @@ def _former_expressions(text: str, book: Book) -> Iterator[Deviation]:
 
 
 def _in_context(was: Words, new: Words, says: str) -> tuple[Words, Words]:
-    """The old and the new expression, with the words that follow them if the old one is short.
+    """The old and the new expression. If the old one is short, both are followed by the next words of the bible.
 
-    A short expression may mean many things. The next words are those of its clause in `says`, the current text of the
-    bible: "left" becomes "left-handed".
+    A short expression may mean many things. The next words come from the clause with the new expression in `says`, the
+    current text of the bible: "left" becomes "left-handed".
     """
     for clause in map(words_of, _CLAUSE.split(says)):
         place = find_words(clause, new)
@@ -147,7 +147,7 @@ def _in_context(was: Words, new: Words, says: str) -> tuple[Words, Words]:
 
 
 def _is_particular(was: Words) -> bool:
-    """Whether an expression is long enough to mean one thing only. A bare number, for example, may count anything."""
+    """Whether an expression is long enough to have only one meaning. A bare number, for example, may count anything."""
     return len(was) > 1 or len(was[0]) >= MIN_EXPRESSION
 
 
@@ -156,7 +156,7 @@ def _names(words: Words, subjects: Iterable[Words]) -> bool:
 
 
 def _spellings(text: str, book: Book) -> Iterator[Deviation]:
-    """Names and terms of the author that the text spells with other spaces, hyphens or accents."""
+    """Names and terms from the author's bible that the text spells with different spaces, hyphens or accents."""
     names = {
         _folded(str(entry["name"])): (str(entry["name"]), listed)
         for listed in LISTS
@@ -204,7 +204,7 @@ def _plain(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """The bare letters of a text, without case, accents, spaces and hyphens."""
+    """The letters and digits of a text, without case and accents."""
     apart = unicodedata.normalize("NFD", text.casefold())
     return "".join(letter for letter in apart if letter.isalnum())
 
@@ -218,7 +218,7 @@ def _avoided(text: str, book: Book) -> Iterator[Deviation]:
 
 
 def _words_to_avoid(entry: str) -> list[str]:
-    """The words that an entry of the list `avoid` means: what it quotes, else the whole entry if it is short."""
+    """The words meant by an entry of the bible's list `avoid`: the quoted ones, else the whole entry if it is short."""
     if quoted := [match[1].strip(" ,.") for match in _QUOTED.finditer(entry)]:
         return quoted
     word = entry.strip(" .!…。")

@@ -1,4 +1,4 @@
-"""Compare the words of two notes, to tell whether they say the same thing. Works without knowing their language."""
+"""Compare the words of two facts, to tell whether they say the same thing. The language need not be known."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ def says_the_same(one: str, other: str) -> bool:
 
 
 def lies_in(place: str, around: str, *, nouns_are_capitalised: bool = False) -> bool:
-    """Whether `place` names something inside `around`: "Trieste, the fish market" and "a café in Trieste" in "Trieste".
+    """Whether `place` names something inside `around`: "a café in Trieste" is inside "Trieste".
 
-    `around` must be a proper name, recognised by its capitals: "Ada's house" need not be in "the house". If all nouns
-    of the language have capitals, a proper name of a single word cannot be recognised, so the result is False.
+    `around` must be a proper name, recognised by its capitals: "Ada's house" need not be inside "the house". If the
+    language writes all nouns with capitals, a proper name of a single word cannot be recognised, so the result is
+    False.
     """
     if _EAST_ASIAN.fullmatch(around):
         return re.match(rf"{around}[の的]", place) is not None
@@ -63,9 +64,10 @@ def lies_in(place: str, around: str, *, nouns_are_capitalised: bool = False) -> 
 
 
 def _is_a_part(place: str, words: Sequence[re.Match[str]], start: int, end: int) -> bool:
-    """Whether the text `place` names only a part of the place that its `words[start:end]` name.
+    """Whether `place` names a part of the place called `words[start:end]`, and not another place with a longer name.
 
-    The words next to that name decide: "the harbour of Trieste" is a part of Trieste, "Trieste Street" another name.
+    The words beside that name decide: "the harbour of Trieste" is a part of Trieste, "Trieste Street" is a different
+    name.
     """
     after = words[end][0] if end < len(words) else ""
     if after[:1].isupper() and "," not in place[words[end - 1].end() : words[end].start()]:

@@ -1,4 +1,4 @@
-"""What children of an age can read, as numbers to check a text against."""
+"""Limits for texts that children of an age can read."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from bookgen.models import AgeRange
 
 @dataclass(frozen=True, slots=True)
 class AgeLimits:
-    """The limits that suit children of one age.
+    """The limits that suit children of one age, and advice for the prompts.
 
-    `words`: about how many words a spread (two facing pages) has; `lines`: how many lines at most. `longest`: the most
-    words of a sentence. `common`: the Zipf frequency (the logarithm of a word's occurrences in a billion words) from
-    which a word counts as known. `new`: the share of a text's words that may be rarer. `story` is for the planner of
-    the book, `manner` for the writer of a spread.
+    `words`: about how many words a spread (two facing pages) has. `lines`: the largest number of lines of a spread.
+    `longest`: the largest number of words in a sentence.
+
+    `common`: the lowest Zipf frequency of known words. It is the logarithm of a word's occurrences in a billion words.
+    `new`: the share of a text's words that may be less frequent. `story`: advice for planning the book. `manner`:
+    advice for writing a spread.
     """
 
     words: int

@@ -1,4 +1,4 @@
-"""The prompts for an image model: for the hero, each spread and the cover. All describe a figure in the same words."""
+"""The prompts for an image model: for the hero, each spread and the cover. All use the same words for a character."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def prompt(book: Book, picture: str) -> str:
 
 
 def figures(book: Book) -> str:
-    """The character descriptions: from the plan, otherwise from the owner."""
+    """The descriptions of the characters: from the plan or, without a plan, from the owner."""
     return "\n".join(f"- {each}" for each in cast(book))[:MAX_SHEET_CHARACTERS]
 
 

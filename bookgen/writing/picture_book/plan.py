@@ -58,7 +58,10 @@ The owner has settled these spreads already; plan the others to fit:
 
 
 async def draft_spreads(book: Book, steps: Steps, chapters: Sequence[Chapter] = ()) -> Outline:
-    """A plan of exactly `book.chapter_count` spreads. It fits the `chapters` that already have a summary."""
+    """A plan of exactly `book.chapter_count` spreads (pairs of facing pages).
+
+    `chapters`: the book's spreads so far. The plan fits the spreads that already have a summary.
+    """
     settled = [chapter for chapter in chapters if chapter.summary.strip()]
     request = _request(book, settled, await drawn_names.names_prompt(book))
 
@@ -73,7 +76,7 @@ async def draft_spreads(book: Book, steps: Steps, chapters: Sequence[Chapter] = 
 
 
 def limits_for(book: Book) -> AgeLimits:
-    """The limits for the book's readers."""
+    """The limits for texts that suit the age of the book's readers."""
     if book.age_range is None:
         raise ValueError(f"book {book.id} is not a children's book")
     return AGE_LIMITS[book.age_range]

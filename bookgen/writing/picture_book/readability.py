@@ -1,7 +1,8 @@
 """Checks whether a spread's text suits its readers' age: sentence length, amount of text, how common its words are.
 
-Word frequencies come from wordfreq's lists of subtitles, books, news and conversation. For languages whose lists need a
-tokenizer that is not installed (Chinese, Japanese, Korean), or that have no list, words are not checked.
+Word frequencies come from the library wordfreq, whose lists cover subtitles, books, news and conversation. Words are
+not checked in languages that have no list, or whose list needs a tokenizer that is not installed (Chinese, Japanese,
+Korean).
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ _MIN_LETTERS = 3
 
 
 def difficulties(text: str, limits: AgeLimits, language: str, known: Iterable[str]) -> list[Finding]:
-    """What makes `text` too hard: findings of the kinds `sentence_length`, `vocabulary`, `text_length`, in this order.
+    """What makes `text` too hard: long sentences, rare words, then too much text.
 
-    `known`: texts whose words always count as known.
+    The kinds of the findings are `sentence_length`, `vocabulary` and `text_length`. `known`: texts whose words always
+    count as known.
     """
     found = [*_long_sentences(text, limits, language), *_rare_words(text, limits, language, known)]
     words = count_words(text)
@@ -62,9 +64,9 @@ def _rare_words(text: str, limits: AgeLimits, language: str, known: Iterable[str
 
 
 def _is_known(unit: str, list_language: str, common: float, excused: set[str]) -> bool:
-    """Whether a word is frequent enough, or begins with one of the `excused` words (as "Ada's" with "Ada").
+    """Whether a word is frequent enough or begins with an excused word. "Ada's" begins with "Ada".
 
-    `list_language`: the language of the frequency list; `common`: the Zipf frequency from which a word is known.
+    `list_language`: the language of the frequency list. `common`: the lowest Zipf frequency of known words.
     """
     if unit in excused or any(len(each) >= _MIN_LETTERS and unit.startswith(each) for each in excused):
         return True
@@ -81,7 +83,7 @@ def _frequency(unit: str, list_language: str) -> float:
 
 @lru_cache
 def _language_of_list(language: str) -> str:
-    """The language code of the word frequency list to use; empty if the language has none."""
+    """The language code of the word frequency list for `language`; empty if there is no usable list."""
     import wordfreq
 
     code = primary(language)

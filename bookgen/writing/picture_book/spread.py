@@ -92,7 +92,7 @@ async def write_spread(material: Material, chapter: Chapter, steps: Steps) -> Ch
 
 
 class _CreditedSteps:
-    """Steps that record which model answered last."""
+    """A wrapper around `Steps` that remembers which model answered last (`writer`)."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
@@ -116,7 +116,7 @@ def planned(material: Material, plan: Outline) -> Material:
 
 
 def planned_chapter(chapter: Chapter, plan: Outline) -> Chapter:
-    """The chapter with title and summary from the plan; unchanged if it already has a summary."""
+    """The chapter with the title and summary from the plan; unchanged if the chapter already has a summary."""
     if chapter.summary.strip() or chapter.chapter_number > len(plan.chapters):
         return chapter
     given = plan.chapters[chapter.chapter_number - 1]
@@ -126,7 +126,7 @@ def planned_chapter(chapter: Chapter, plan: Outline) -> Chapter:
 async def _ask(
     book: Book, chapter: Chapter, request: TextRequest, steps: Steps, instructed: str
 ) -> tuple[_Spread, bool]:
-    """The spread from the model's reply, and whether it is sample text, which is not checked.
+    """The spread from the model's reply, and whether it is sample text of the offline model, which is not checked.
 
     `instructed`: the service's own words in the request, which must not be in the reply.
     """
@@ -150,7 +150,7 @@ async def _ask(
 
 
 def _lines(value: object) -> str:
-    """The lines of a text, or the items of a list, each as a paragraph."""
+    """The lines of a text, or the items of a list, as separate paragraphs of one text."""
     told = "\n".join(map(str, value)) if isinstance(value, list) else str(value or "")
     lines = (" ".join(printable(line).split()) for line in told.splitlines())
     return "\n\n".join(line for line in lines if line)
@@ -210,7 +210,7 @@ def _story(material: Material) -> str:
 
 
 def _wish(material: Material, chapter: Chapter) -> str:
-    """What the author wants of a spread that is written again; empty if nothing is wanted."""
+    """The author's wish for a spread that is written again; empty if there is none."""
     if not (material.wish and chapter.content.strip()):
         return ""
     return WISH.format(wish=context.data(material.wish), former=context.data(chapter.content))

@@ -6,7 +6,10 @@ CERTAIN = 12  # characters: a quotation this long that occurs once, with unchang
 
 
 def find(content: str, quote: str, prefix: str = "", suffix: str = "") -> int | None:
-    """The offset of `quote`, found by the text around it if there are equal passages; None if absent or in doubt."""
+    """The offset of `quote`; None if it is not in the text or its place is in doubt.
+
+    Among equal passages, the text around the quote (`prefix` and `suffix`) decides.
+    """
     if not quote:
         return None
     place = _only(content, f"{prefix}{quote}{suffix}")
@@ -20,9 +23,9 @@ def find(content: str, quote: str, prefix: str = "", suffix: str = "") -> int | 
 
 
 def find_again(content: str, start: int, quote: str, prefix: str, suffix: str) -> int | None:
-    """The offset of a passage that was at `start` before the text changed; None if it is gone or if in doubt.
+    """The offset of a passage that was at `start` before the text changed; None if it is gone or its place is in doubt.
 
-    `prefix` and `suffix`: the text around it at that time, shorter only at the beginning and end of the text.
+    `prefix` and `suffix`: the text around the passage at that time, shorter only at the beginning and end of the text.
     """
     whole = f"{prefix}{quote}{suffix}"
     if len(whole) < 2 * CERTAIN and content != whole:

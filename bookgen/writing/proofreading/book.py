@@ -1,4 +1,4 @@
-"""A book as the rules read it: its chapters' prose, its names, and how often it has each word."""
+"""A book in the form that the proofreading rules read: the prose of its chapters, its names, and its word counts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ NAMED = ("people", "places", "terms")
 
 @dataclass(frozen=True)
 class ChapterText:
-    """One chapter. `primary` is its language without a region.
+    """One chapter as the rules read it.
 
-    `prose` is its content with U+0000 in place of code, links and other marks, so that offsets stay the same.
+    `primary` is the language without a region. `prose` is the content with U+0000 in place of code, links and other
+    markup, so that offsets stay the same.
     """
 
     content: str
@@ -38,7 +39,7 @@ class ChapterText:
 
 @dataclass(frozen=True)
 class BookText:
-    """The whole book, its chapters by id and in order."""
+    """The whole book. `texts`: its chapters by id, in order."""
 
     texts: Mapping[int, ChapterText]
     primary: str

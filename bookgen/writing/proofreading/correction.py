@@ -42,7 +42,7 @@ class Correction:
         return cls(start, end, content[start:end], replacement, reason, *around(content, start, end))
 
     def overlaps(self, other: Correction) -> bool:
-        """Whether both change the same characters, or insert at the same place."""
+        """Whether both corrections change the same characters, or insert at the same place."""
         return (self.start < other.end and other.start < self.end) or (self.start, self.end) == (other.start, other.end)
 
 
@@ -52,10 +52,10 @@ def around(content: str, start: int, end: int) -> tuple[str, str]:
 
 
 def with_true_type(correction: Correction) -> Correction:
-    """The correction, with its type changed to style if it changes more than spelling or punctuation may.
+    """The correction, with its type changed to style if it changes more than its type may.
 
-    Corrections of spelling and punctuation may be applied without being read. Spelling changes one word by at most two
-    letters, or joins two words or divides one; punctuation changes no letter.
+    Corrections of spelling and punctuation may be applied without being read. A spelling correction may change up to
+    two letters of one word, join two words, or divide a word. A punctuation correction may not change any letter.
     """
     before, after = correction.original, correction.replacement
     match correction.reason.type:

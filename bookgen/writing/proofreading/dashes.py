@@ -22,7 +22,7 @@ _REASON = Reason(SuggestionType.CONSISTENCY, Severity.INFO, "The rest of the boo
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """Each correction of this rule, with the id of its chapter."""
+    """Corrections that replace hyphens by dashes, each with the id of its chapter."""
     counts = Counter(_manner(match["dash"]) for text in book.texts.values() for match in _DASH.finditer(text.prose))
     usual = max(_SET, key=lambda manner: counts[manner])
     odd = slips(counts, usual).intersection(_TYPED)

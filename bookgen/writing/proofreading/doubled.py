@@ -43,7 +43,7 @@ _REASON = Reason(SuggestionType.GRAMMAR, Severity.MAJOR, "Repeated word.", "doub
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """Each correction of this rule, with the id of its chapter."""
+    """Corrections that remove the second of two equal words, each with the id of its chapter."""
     pattern = _PATTERN.get(book.primary)
     if pattern is None:
         return
@@ -54,7 +54,7 @@ def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
 
 
 def _is_repeated(text: ChapterText, match: re.Match[str]) -> bool:
-    """Whether this is a repetition: not two different words, two initials, or letters of a s p a c e d word."""
+    """Whether a word is typed twice, and the two are not initials, different words or letters of a s p a c e d word."""
     first, second = match[0].split()
     if second != first.lower() or f"{first} {second}" == _TWO_WORDS.get(text.primary):
         return False

@@ -1,4 +1,7 @@
-"""The model's proofreading: it sends small edits, each with a copy of the passage to change, never a whole text."""
+"""The model's proofreading of a chapter.
+
+The model replies with small edits that quote the passages to change, never with a whole text.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +86,7 @@ info (a matter of taste that is worth a look).
 
 @dataclass(frozen=True, slots=True)
 class TextWindow:
-    """A stretch of a chapter's content that one call reads."""
+    """The part `content[start:end]` of a chapter that one call reads."""
 
     start: int
     end: int
@@ -95,10 +98,10 @@ def longest(tag: str, context: int) -> int:
 
 
 def windows(content: str, most: int = WINDOW_WORDS) -> list[TextWindow]:
-    """Divide the content into windows of whole paragraphs, about equally long: as few as `most` words a window allow.
+    """Divide the content into as few windows as possible, of about equal length and about `most` words at most.
 
-    A paragraph of more than `most` words is divided into sentences. Each window but the first starts with the last
-    paragraph or sentence of the previous one.
+    A window consists of whole paragraphs. A paragraph of more than `most` words is divided into sentences. Each window
+    but the first starts with the last paragraph or sentence of the previous one.
     """
     passages = [(offset, measure(block)) for offset, block in _passages(content, most)]
     total = sum(size for _, size in passages)
@@ -114,9 +117,9 @@ def windows(content: str, most: int = WINDOW_WORDS) -> list[TextWindow]:
 
 
 def _passages(content: str, most: int) -> Iterator[tuple[int, str]]:
-    """The paragraphs, each with its offset. Those of more than `most` words are divided.
+    """The paragraphs, each with its offset. A paragraph of more than `most` words is divided into sentences.
 
-    They are divided into sentences, and a very long sentence into pieces of a fixed length.
+    A very long sentence is divided into pieces of a fixed length.
     """
     for offset, block in blocks(content):
         if measure(block) <= most:
@@ -136,7 +139,8 @@ async def proposed(
 ) -> list[Correction]:
     """The corrections that the model proposes in a window.
 
-    `context`: the tokens that the call may have. `mark`: the mark that opens the book's quotations; empty if unknown.
+    `context`: the size of the call's context window in tokens. `mark`: the mark that opens the book's quotations; empty
+    if unknown.
 
     Raises ModelRefused if the model refuses, and UnusableReply if it does not answer in the requested form.
     """
@@ -185,7 +189,10 @@ def _read(reply: Mapping[str, Any]) -> list[Mapping[str, str]]:
 
 
 def _placed(edits: Sequence[Mapping[str, str]], content: str, window: TextWindow) -> list[Correction]:
-    """The edits as corrections, without edits that misquote the text, change much or change the Markdown structure."""
+    """The edits as corrections.
+
+    Edits that misquote the text, are too large or change the Markdown structure are left out.
+    """
     found = [correction for edit in edits if (correction := _correction(edit, content, window))]
     return [with_true_type(each) for each in found if _is_small(each) and _changes_prose(each, content)]
 

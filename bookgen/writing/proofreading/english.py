@@ -72,9 +72,9 @@ def _correction(text: ChapterText, lint: Lint) -> Correction | None:
 def _is_proven(lint: Lint, correction: Correction, told: str) -> bool:
     """Whether a finding counts without the model's agreement.
 
-    Findings in dialogue, in parts of words or about spelling do not. In novels the dictionary was right
-    about only three words in eight, because most words that it does not know are old or rare.
-    `told`: the chapter's narration, with U+0000 in place of dialogue.
+    Findings in dialogue, in parts of words or about spelling need the agreement. In novels, only three in eight
+    spelling findings are right, because most words that the dictionary lacks are merely old or rare. `told`: the
+    chapter's narration, with U+0000 in place of dialogue.
     """
     start, end, word = correction.start, correction.end, correction.original
     beside = told[max(0, start - 1) : start] + told[end : end + 1]

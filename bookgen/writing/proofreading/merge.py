@@ -13,8 +13,9 @@ def merged(
 ) -> list[Correction]:
     """The merged corrections in text order, without overlaps. A correction from two sources is kept once.
 
-    `checker`: each correction, and whether its rule has proved reliable; if not, it is kept only if the model proposes
-    the same. Rules take precedence over the model, and the model over the checker.
+    `checker`: each correction of the checker, and whether its rule has proved reliable. A correction by an unreliable
+    rule is kept only if the model proposes the same. Rules take precedence over the model, and the model over the
+    checker.
     """
     proposed = list(model)
     confirmed = [each for each, proven in checker if proven or any(_agree(each, other) for other in proposed)]
@@ -32,7 +33,7 @@ def _span(correction: Correction) -> tuple[int, int]:
 
 
 def _agree(one: Correction, other: Correction) -> bool:
-    """Whether both lead to the same text, even if one replaces a longer passage than the other."""
+    """Whether both corrections lead to the same text, even if one replaces a longer passage than the other."""
     if not one.overlaps(other):
         return False
     start, end = max(one.start, other.start), min(one.end, other.end)

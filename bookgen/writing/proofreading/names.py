@@ -1,4 +1,4 @@
-"""Finds misspelt names and terms of the bible: one letter off (two in long names), rare, and not another word."""
+"""Finds misspelt names and terms of the bible: rare words that differ from a name by one letter (long names: two)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CAPITALISED = re.compile(r"(?<![\w'’-])[^\W\d_][^\W\d_]{3,}(?![\w-])")
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """Each correction of this rule, with the id of its chapter."""
+    """Corrections of misspelt names and terms, each with the id of its chapter."""
     known = _spellings(book)
     if not known:
         return

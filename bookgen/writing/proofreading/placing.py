@@ -1,4 +1,4 @@
-"""Places suggestions in a changed text, applies them, and shifts the offsets of the others."""
+"""Finds the places of suggestions in a changed text, applies suggestions, and shifts the offsets of the others."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structur
 
 @dataclass(slots=True)
 class Placement:
-    """A chapter's suggestions, sorted by what became of them in the text `content`.
+    """A chapter's suggestions, sorted by whether they fit the text `content`.
 
-    `pending`: suggestions whose passage is in the text. `applied`: the ids of those that were applied.
-    `stale`: the ids of those that no longer fit the text.
+    `pending`: suggestions whose passage is in the text. `applied`: the ids of suggestions that were applied. `stale`:
+    the ids of suggestions that no longer fit.
     """
 
     content: str
@@ -29,7 +29,8 @@ class Placement:
 def placed(suggestions: Sequence[Suggestion], content: str, content_version: int) -> Placement:
     """Find the place of each suggestion in `content`, whose version is `content_version`.
 
-    A suggestion becomes stale if its passage is gone, or if it cannot be told which of several equal passages is meant.
+    A suggestion becomes stale if its passage is gone, or if several passages are equal and it is unclear which is
+    meant.
     """
     result = Placement(content)
     for each in suggestions:
@@ -44,11 +45,11 @@ def placed(suggestions: Sequence[Suggestion], content: str, content_version: int
 
 
 def applied(before: Placement, chosen: Collection[int]) -> Placement:
-    """Apply the suggestions with the ids `chosen`, the last in the text first.
+    """Apply the suggestions with the ids `chosen`, starting with the last in the text.
 
     A suggestion that overlaps an applied one, or inserts at the same place, becomes stale. So does a chosen suggestion
-    that would change the Markdown structure. A chosen suggestion that would exceed the limit on checked text stays
-    pending.
+    that would change the Markdown structure. Checking the structure takes time, so there is a limit. Chosen suggestions
+    beyond that limit stay pending.
     """
     budget, content = ReadingBudget(), before.content
     edits: list[Suggestion] = []
@@ -68,7 +69,7 @@ def applied(before: Placement, chosen: Collection[int]) -> Placement:
 
 
 def _is_before(suggestion: Suggestion, edit: Suggestion) -> bool:
-    """Whether the suggestion ends before the edit. Two insertions at one place do not precede each other."""
+    """Whether the suggestion ends before the edit begins. False for two insertions at the same place."""
     span, edited = (suggestion.start_offset, suggestion.end_offset), (edit.start_offset, edit.end_offset)
     return span[1] <= edited[0] and span != edited
 
@@ -76,8 +77,8 @@ def _is_before(suggestion: Suggestion, edit: Suggestion) -> bool:
 def _after_edits(before: Placement, content: str, edits: Sequence[Suggestion], refused: Collection[int]) -> Placement:
     """The state of all suggestions after `edits` have turned the text into `content`.
 
-    `before`: their state before that. `edits`: the suggestions that were applied, the last in the text first.
-    `refused`: the ids of those that become stale.
+    `before`: the state before the edits. `edits`: the suggestions that were applied, the last in the text first.
+    `refused`: the ids of suggestions that become stale.
     """
     after = Placement(content, applied=[*before.applied, *(edit.id for edit in edits)], stale=[*before.stale, *refused])
     gone = {edit.id for edit in edits}.union(refused)
@@ -102,7 +103,7 @@ def _at(suggestion: Suggestion, start: int, content: str) -> Suggestion:
 
 
 def found_again(correction: Correction, content: str) -> Correction | None:
-    """The correction at the new place of its passage in a changed text; None if it is gone or if in doubt."""
+    """The correction at the new place of its passage; None if the passage is gone or its place is in doubt."""
     original = correction.original
     start = anchors.find_again(content, correction.start, original, correction.prefix, correction.suffix)
     if start is None:
@@ -111,7 +112,10 @@ def found_again(correction: Correction, content: str) -> Correction | None:
 
 
 def fingerprint(correction: Correction) -> str:
-    """An identifier that recognises a dismissed correction, even if its passage has moved with the text around it."""
+    """An identifier by which a dismissed correction is recognised.
+
+    It stays the same if the passage moves together with the text around it.
+    """
     around = (correction.prefix[-12:], correction.suffix[:12])
     said = "\0".join((correction.reason.type, correction.original, correction.replacement, *around))
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()

@@ -64,7 +64,7 @@ class Marks:
 
 
 def marks(book: BookText) -> Marks | None:
-    """The book's quotation marks, or those of its language if the book has few; None if neither is known."""
+    """The book's quotation marks. If the book has few, the usual marks of its language; None if these are unknown."""
     opening = Counter(
         match.group(1, "space") for text in book.texts.values() for match in _OPENING.finditer(text.prose)
     )
@@ -88,7 +88,7 @@ def narration(text: ChapterText) -> str:
 
 
 def unclosed(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """Unclosed speech at the end of a paragraph, and unclosed brackets, each with the id of its chapter.
+    """Corrections that close speech at the end of a paragraph, and brackets, each with the id of its chapter.
 
     Speech that continues in the next paragraph is correct if it is opened again there and closed only at its end.
     """
@@ -124,7 +124,7 @@ def _is_open(block: str, pair: Marks) -> bool:
 
 
 def _goes_on(prose: str, place: int, pair: Marks) -> bool:
-    """Whether speech that is open at the paragraph end `place` goes on in the next paragraph or is closed later.
+    """Whether speech that is open at the paragraph end `place` continues in the next paragraph or is closed later.
 
     In French, Russian and other languages, one pair of marks encloses a whole dialogue, with a dash before each speech.
     """
@@ -168,7 +168,10 @@ def _unclosed_bracket(text: ChapterText, offset: int, block: str) -> Correction 
 
 
 def mixed(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """Straight marks in a book with curly ones and the reverse, as corrections with the ids of their chapters."""
+    """Corrections of straight marks in a book with curly marks, or of curly marks in a book with straight marks.
+
+    Each comes with the id of its chapter.
+    """
     odd = [*_odd_quotation_marks(book), *_odd_apostrophes(book)]
     for chapter_id, text in book.texts.items() if odd else ():
         for word in _WORDS_AROUND.finditer(text.prose):
@@ -217,9 +220,9 @@ def _marked(word: str, pattern: re.Pattern[str], mark_for: MarkFor) -> Iterator[
 
 
 def _mark(pair: Marks, before: str, after: str) -> str:
-    """The quotation mark to set between `before` and `after`, in place of a straight one.
+    """The quotation mark to use between `before` and `after`, in place of a straight mark.
 
-    It stays straight if it is not certain whether an opening or a closing mark is meant.
+    The straight mark is kept if it is not certain whether an opening or a closing mark is meant.
     """
     if not before.strip("([—–*_¿¡"):
         return f"{pair.opener}{pair.space}" if after[:1].isalnum() or after[:1] in _FIRST else _STRAIGHT

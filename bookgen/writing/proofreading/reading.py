@@ -1,4 +1,4 @@
-"""Proofreads a book: merges the survey of the whole book with the model's edits of each chapter."""
+"""Proofreads a book: merges what rules and a checker find in the book (`Survey`) with the model's edits."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ async def read_chapter(
 ) -> tuple[list[Correction], Unread | None]:
     """The corrections of one chapter without overlaps, and what the model could not read of it (None: nothing).
 
-    `flags`: the chapter's quality notes; only contradictions between facts become corrections. Raises CallsHalted if no
-    calls may be made now, and UpstreamAIError if a call fails for another reason than a refusal or an unusable reply.
+    `flags`: the chapter's quality notes. Only the notes about contradictions between facts become corrections. Raises
+    CallsHalted if no calls may be made now, and UpstreamAIError if a call fails for another reason than a refusal or an
+    unusable reply.
     """
 
     async def read(context: int) -> tuple[list[Correction], Unread | None]:
@@ -46,7 +47,7 @@ async def read_chapter(
 
 
 def unreadable(unread: Sequence[Unread]) -> UpstreamAIError:
-    """The error of a report for which the model could read nothing: ModelRefused or UnusableReply."""
+    """The error to report if the model could read nothing of the book: ModelRefused or UnusableReply."""
     refused = all(each.refused for each in unread)
     why = "The model refused to read the text" if refused else "No reply of the model could be used"
     kind = ModelRefused if refused else UnusableReply
@@ -66,7 +67,7 @@ def _together(
 
 
 def _continuity(content: str, flags: Sequence[Mapping[str, Any]]) -> list[Correction]:
-    """Contradictions between facts, as corrections that replace nothing: only the author knows which fact is right."""
+    """Contradictions between facts, as corrections that change nothing: only the author knows which fact is right."""
     found = []
     for flag in flags:
         excerpt = str(flag["excerpt"])

@@ -1,4 +1,4 @@
-"""All deterministic rules over a book. Only findings that are certain are reported."""
+"""All deterministic rules for proofreading a book. They report only mistakes that are certain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _RULES = (
 
 
 def check(book: BookText, *, refrains: bool) -> dict[int, list[Correction]]:
-    """The corrections of each chapter, by its id. `refrains`: repeated sentences are fine. Slow: run it in a thread."""
+    """The corrections of each chapter, by its id. Slow: run it in a thread.
+
+    `refrains`: the book may repeat sentences on purpose, so repeated sentences are not reported.
+    """
     found: dict[int, list[Correction]] = {chapter_id: [] for chapter_id in book.texts}
     for rule in (*_RULES, *(() if refrains else (twice.corrections,))):
         for chapter_id, correction in rule(book):
@@ -37,7 +40,10 @@ def _sound(book: BookText, found: Mapping[int, Iterable[Correction]]) -> dict[in
 
 
 def _kept(content: str, corrections: Iterable[Correction]) -> Iterator[Correction]:
-    """The corrections that change only words and no Markdown structure, within a limit on the text examined."""
+    """The corrections that change only words and keep the Markdown structure.
+
+    The check parses text. Once a limit on the parsed text is reached, further corrections are left out.
+    """
     budget = ReadingBudget()
     for each in corrections:
         if budget.pays_for(content, each.start, each.end) and keeps_structure(

@@ -1,4 +1,4 @@
-"""Finds spaces and marks that are wrong in any language: doubled ones, a space before a comma, none after it."""
+"""Finds wrong spaces and punctuation in any language: two in a row, a space before a comma, no space after a comma."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ _DOUBLED_STOP = re.compile(r"(?<![^\W_])(?P<word>[^\W_]+)(?<!\.)\.\.(?=\s|\Z)(?!
 class _Candidate:
     """A possible correction of a space or a punctuation mark.
 
-    `manner`: what is unusual there, such as a space before a mark. `marks`: the punctuation marks concerned. If a book
-    often has this manner with these marks, it is intended, and there is nothing to correct.
+    `manner`: what is unusual there, such as a space before a mark. `marks`: the punctuation marks concerned. If the
+    book often has the same manner with the same marks, it is intended and not corrected.
     """
 
     chapter_id: int
@@ -55,7 +55,7 @@ class _Candidate:
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """Each correction, with the id of its chapter, except for what is so frequent that it must be intended."""
+    """Each correction, with the id of its chapter. What is so frequent that it must be intended is left out."""
     letters = {word for word, times in book.words.items() if len(word) == 1 and word.islower() and times >= ONE_LETTER}
     found = [each for chapter_id, text in book.texts.items() for each in _candidates(chapter_id, text, letters)]
     manners = Counter((each.manner, each.marks) for each in found)
@@ -72,7 +72,10 @@ def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
 
 
 def _candidates(chapter_id: int, text: ChapterText, letters: Collection[str]) -> Iterator[_Candidate]:
-    """Unusual spaces around punctuation, and doubled marks. `letters`: the single letters that are words."""
+    """Possible corrections of unusual spaces around punctuation, and of doubled marks.
+
+    `letters`: the single letters that are words.
+    """
 
     def candidate(match: re.Match[str], replacement: str, manner: str, mark: str) -> _Candidate:
         reason = Reason(SuggestionType.PUNCTUATION, Severity.MINOR, manner, "spacing")

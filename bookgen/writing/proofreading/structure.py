@@ -47,13 +47,13 @@ def paragraph(content: str, start: int, end: int) -> tuple[int, int]:
 
 
 class ReadingBudget:
-    """How much more of a text may be parsed to check its changes."""
+    """A limit on how many characters of a text are parsed to check its changes."""
 
     def __init__(self) -> None:
         self._left = MAX_READ_CHARACTERS
 
     def pays_for(self, content: str, start: int, end: int) -> bool:
-        """Count the check of a change of `content[start:end]`. Returns False if the budget does not cover it.
+        """Subtract the cost of checking a change of `content[start:end]`. Returns False if too little is left.
 
         A paragraph of more than MAX_PARAGRAPH_CHARACTERS is never parsed, so it costs nothing.
         """
@@ -66,7 +66,7 @@ class ReadingBudget:
 
 
 def keeps_structure(content: str, start: int, end: int, replacement: str) -> bool:
-    """Whether `replacement` for `content[start:end]` changes words only, but no line of a stanza and no cell's edge.
+    """Whether replacing `content[start:end]` by `replacement` keeps the Markdown, the line breaks and the table cells.
 
     Always False in a paragraph of more than MAX_PARAGRAPH_CHARACTERS.
     """
@@ -85,7 +85,7 @@ def keeps_structure(content: str, start: int, end: int, replacement: str) -> boo
 
 
 def _cell_edges(line: str) -> int:
-    """How many marks in the line may separate the cells of a table."""
+    """The number of marks in the line that may separate the cells of a table."""
     return len(_CELL_EDGE.findall(line))
 
 

@@ -1,7 +1,9 @@
-"""The survey of a book by rules and a spelling and grammar checker, in a separate process with limited MEMORY.
+"""The survey: what the rules and a spelling and grammar checker find in a book. It runs in a separate process.
 
-A novel takes seconds, and while the checker starts, it holds the interpreter lock for two seconds. The service sends
-the book and then its chapters to stdin, pickled; it has only one chapter in memory at a time. The process answers on
+A novel takes seconds, and while the checker starts, it holds the interpreter lock for two seconds. The memory of the
+process is limited to MEMORY.
+
+The service sends the pickled book and then its chapters, one at a time, to the process's stdin. The process answers on
 stdout with JSON. The book is untrusted input, so the answer is untrusted too: reading it can only produce corrections.
 """
 
@@ -39,10 +41,11 @@ class UnreadableSurvey(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The findings of the rules (`rules`) and of the checker (`checker`) in a whole book, by chapter id.
+    """What the rules (`rules`) and the checker (`checker`) found in a whole book, by chapter id.
 
     Each finding of the checker comes with a flag: whether its rule is reliable. `versions`: the content version of each
-    chapter that was read. `mark`: the mark that opens most quotations of the book; empty if it has few.
+    chapter that was read. `mark`: the mark that opens most quotations of the book; empty if the book has few
+    quotations.
     """
 
     rules: Mapping[int, Sequence[Correction]]
@@ -53,7 +56,8 @@ class Survey:
     def of(self, chapter: Chapter) -> tuple[list[Correction], list[tuple[Correction, bool]]]:
         """The findings of the rules and of the checker in the current text of the chapter.
 
-        If the survey read an older text, findings are moved to their places in the current text, or dropped.
+        If the text has changed since the survey, findings are moved to their new places. Those whose place is in doubt
+        are dropped.
         """
         seen, checked = self.rules.get(chapter.id, ()), self.checker.get(chapter.id, ())
         if self.versions.get(chapter.id) == chapter.content_version:
@@ -69,7 +73,7 @@ class Survey:
 
     @classmethod
     def read(cls, answer: bytes) -> Survey:
-        """Parse the answer of the process. Raises UnreadableSurvey if the answer is not a valid survey."""
+        """Parse the answer of the survey process. Raises UnreadableSurvey if the answer is not a valid survey."""
         try:
             told = orjson.loads(answer)
             return cls(

@@ -19,10 +19,10 @@ _REASON = Reason(
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """A correction for each sentence that occurred before in the book: it removes the sentence.
+    """Corrections that remove repeated sentences, each with the id of its chapter.
 
-    Each comes with the id of its chapter. Short sentences, and sentences at the beginning of a paragraph, are not
-    reported.
+    A sentence is repeated if it occurs earlier in the book. Short sentences, and sentences at the beginning of a
+    paragraph, are not reported.
     """
     seen: set[bytes] = set()
     for chapter_id, text in book.texts.items():

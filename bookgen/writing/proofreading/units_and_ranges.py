@@ -1,4 +1,4 @@
-"""Finds numbers and units written differently from all others in the book: spaces before units, hyphens in ranges."""
+"""Finds numbers and units that are not written as in the rest of the book: spaces before units, hyphens in ranges."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PATTERNS = (
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """Each correction of this rule, with the id of its chapter."""
+    """Corrections of units and ranges, each with the id of its chapter."""
     for pattern, explanation in _PATTERNS:
         reason = Reason(SuggestionType.CONSISTENCY, Severity.INFO, explanation, "number_style")
         found = [

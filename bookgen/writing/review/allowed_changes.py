@@ -12,6 +12,6 @@ MAX_CHANGED_SHARE = 1 / 3  # of a chapter's words that edits may replace; the fi
 
 
 def room_for(chapter: Chapter) -> int:
-    """How many words edits may add to a chapter. They may not make a chapter longer than the quality gate allows."""
+    """How many words edits may add to a chapter, so that it does not become too long for the quality gate."""
     words, most = count_words(chapter.content), int(chapter.target_word_count * (1 + MAX_DRIFT))
     return max(min(MAX_ADDED_WORDS, most - words), 0) if words <= most else MAX_ADDED_WORDS

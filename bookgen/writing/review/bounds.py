@@ -1,4 +1,4 @@
-"""Applies the edits of a revision that stay within the limits and add nothing that the quality gate reports."""
+"""Applies the edits of a revision that stay within limits and add nothing that the quality gate would report."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class DropReason(StrEnum):
 class EditOutcome:
     """The result of an edit. `dropped`: why the edit is not applied; None if it is applied.
 
-    `place`: the span that it replaces in the text before the revision. `drops_sentence`: it removes a complete
-    sentence, which this kind of finding allows.
+    `place`: the replaced span of the text before the revision. `drops_sentence`: the edit removes a complete sentence,
+    which is allowed for some kinds of findings.
     """
 
     edit: PassageEdit
@@ -69,7 +69,7 @@ class RevisedBook:
 
 
 async def apply(material: Material, findings: Sequence[EditorFinding], revision: BookRevision) -> RevisedBook:
-    """Apply the edits that may be applied. Text outside their passages stays the same, byte for byte.
+    """Apply the edits that may be applied. Text outside the edited passages stays the same, byte for byte.
 
     The edits that answer one finding are applied together or not at all, since each may rely on the others. Only the
     edits for a repetition are independent.
@@ -88,9 +88,9 @@ async def apply(material: Material, findings: Sequence[EditorFinding], revision:
 async def without(
     material: Material, findings: Sequence[EditorFinding], revised: RevisedBook, rejected: Collection[int]
 ) -> RevisedBook:
-    """The revised book without the edits for the findings with the numbers in `rejected`.
+    """The revised book without the edits that answer the `rejected` findings, given by number.
 
-    The other edits are checked again, since the checks may have allowed one only together with a rejected edit.
+    The other edits are checked again, since an edit may have been allowed only together with a rejected edit.
     """
     edits = tuple(each.edit for each in revised.outcomes if each.is_kept and each.edit.finding not in rejected)
     again = await apply(material, findings, BookRevision(edits, {}))
@@ -105,9 +105,9 @@ async def without(
 
 
 def _half_answers(outcomes: Mapping[int, EditOutcome], findings: Sequence[EditorFinding]) -> list[int]:
-    """The indexes of all edits for findings of which some edits were kept and others dropped.
+    """The indexes of all edits for findings that have both applied and dropped edits.
 
-    Repetitions do not count, since their edits are independent.
+    Findings about repetitions are ignored, since their edits are independent.
     """
     kept, lost = set[int](), set[int]()
     for outcome in outcomes.values():
@@ -144,8 +144,8 @@ def _with_text(material: Material, chapter: Chapter, content: str) -> Material:
 class ChapterRevision:
     """The state of a chapter while edits are applied to it.
 
-    `outcomes`: by the index of the edit. `changed`: each replaced span of the text before the revision, and by how many
-    characters it has grown (negative: shrunk).
+    `outcomes`: the result of each edit, by the edit's index. `changed`: each replaced span of the text before the
+    revision, and by how many characters it has grown (negative: shrunk).
     """
 
     chapter: Chapter
@@ -170,7 +170,8 @@ async def _revise_chapter(
 ) -> ChapterRevision:
     """The chapter with all edits that are within bounds, if the quality gate then reports nothing more than before.
 
-    Otherwise, the edits are tried one at a time, and those are kept that do not make the quality gate report more.
+    Otherwise, the edits are tried one at a time. An edit is dropped if the quality gate then reports more than before
+    the revision.
     """
     empty = ChapterRevision.of(chapter, material.book.content_language)
     before = await _flaws(material, chapter, chapter.content)
@@ -197,9 +198,9 @@ def _is_worse(before: Counter[str], after: Counter[str]) -> bool:
 
 
 def _in_order(edits: Mapping[int, PassageEdit]) -> list[int]:
-    """The edits' indexes, sorted so that the edits for the worst finding come first.
+    """The edits' indexes, sorted so that edits for the worst findings come first.
 
-    If not all edits fit the limits, those for the worst findings are applied.
+    If not all edits fit the limits, the edits for the worst findings are applied.
     """
     return sorted(edits, key=lambda index: (edits[index].finding, index))
 
@@ -207,7 +208,7 @@ def _in_order(edits: Mapping[int, PassageEdit]) -> list[int]:
 def _with_edits(
     revised: ChapterRevision, findings: Sequence[EditorFinding], edits: Mapping[int, PassageEdit]
 ) -> ChapterRevision:
-    """A copy of the chapter with those of the edits applied that are within bounds."""
+    """A copy of the chapter with the edits applied, except edits that exceed a bound."""
     revised = revised.copy()
     for index in _in_order(edits):
         revised.outcomes[index] = _tried(revised, edits[index], findings)
@@ -215,7 +216,7 @@ def _with_edits(
 
 
 def _tried(revised: ChapterRevision, edit: PassageEdit, findings: Sequence[EditorFinding]) -> EditOutcome:
-    """Apply the edit to the chapter, unless a bound forbids it. Returns the outcome."""
+    """Apply the edit to the chapter, unless it exceeds a bound. Returns the outcome."""
     if not 1 <= edit.finding <= len(findings):
         return EditOutcome(edit, DropReason.UNKNOWN_FINDING)
     if edit.passage == edit.replacement or not edit.passage.strip():
@@ -248,7 +249,7 @@ def _tried(revised: ChapterRevision, edit: PassageEdit, findings: Sequence[Edito
 def _place(chapter: Chapter, edit: PassageEdit, finding: EditorFinding) -> TextSpan | DropReason:
     """The span of the passage in the text before the revision, or why the edit is dropped.
 
-    If the passage occurs several times, the one occurrence that overlaps the finding counts.
+    If the passage occurs several times, exactly one occurrence must overlap the finding.
     """
     content, passage = chapter.content, edit.passage
     first = content.find(passage)
@@ -275,7 +276,7 @@ def _near(content: str, passage: str, place: TextSpan) -> list[int]:
 
 
 def _with_space(content: str, place: TextSpan) -> TextSpan:
-    """The span of a deletion, with one adjacent space if that would be left doubled or at a paragraph's edge."""
+    """The span of a deletion, widened by one space if two spaces or a space at a paragraph's edge would be left."""
     before, after = content[place.start - 1 : place.start], content[place.end : place.end + 1]
     if before == " " and after in ("", " ", "\n"):
         return replace(place, start=place.start - 1)
@@ -283,7 +284,7 @@ def _with_space(content: str, place: TextSpan) -> TextSpan:
 
 
 def _exceeds(revised: ChapterRevision, replaced: int, added: int) -> DropReason | None:
-    """The limit that is exceeded if an edit replaces `replaced` words and adds `added` words; None if none is."""
+    """Why an edit that replaces `replaced` words and adds `added` words exceeds a limit; None if it does not."""
     if replaced > MAX_PASSAGE_WORDS:
         return DropReason.TOO_LONG
     if added > 0 and revised.added_words + added > room_for(revised.chapter):
@@ -295,7 +296,7 @@ def _exceeds(revised: ChapterRevision, replaced: int, added: int) -> DropReason 
 
 
 def _breaks(revised: ChapterRevision, start: int, end: int, edit: PassageEdit) -> DropReason | None:
-    """What the edit would break in the text around it; None if nothing."""
+    """Why the edit would damage the text around it or bring in another language; None if it would not."""
     content, replacement = revised.content, edit.replacement
     if not revised.budget.pays_for(content, start, end) or not keeps_structure(content, start, end, replacement):
         return DropReason.BREAKS_MARKUP
@@ -310,8 +311,8 @@ def _breaks(revised: ChapterRevision, start: int, end: int, edit: PassageEdit) -
 def drops_sentence(content: str, start: int, end: int, replacement: str) -> bool:
     """Whether `replacement` leaves out a complete sentence of `content[start:end]`.
 
-    That is so if the paragraph has fewer sentences afterwards and has lost at least as many words as the shortest
-    sentence that the passage touches. Joining two sentences loses fewer words.
+    That is so if the paragraph then has fewer sentences, and it has lost at least as many words as the shortest
+    sentence in the replaced passage. Joining two sentences loses fewer words.
     """
     first, last = paragraph(content, start, end)
     before, after = content[first:last], content[first:start] + replacement + content[end:last]
@@ -345,9 +346,9 @@ _BROKEN = re.compile(
 
 
 def reads_whole(before: str, after: str) -> bool:
-    """Whether a changed paragraph ends its last sentence and closes its quotations if it did so before.
+    """Whether a changed paragraph is still complete: its last sentence ends and its quotations are closed.
 
-    The change may not add broken punctuation either.
+    What was already incomplete before may stay so. The change may not add broken punctuation either.
     """
     before, after = before.strip(), after.strip()
     if sentences.is_finished(before) and not sentences.is_finished(after):

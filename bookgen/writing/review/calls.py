@@ -1,4 +1,4 @@
-"""Calls the model for a reading, a revision and a comparison, one part of the book after the other."""
+"""Calls the model for the reading, the revision and the comparison of a book, one part of the book after the other."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ async def read_book(material: Material, steps: Steps, window: int = WINDOW) -> B
 
 
 async def revise_book(material: Material, review: BookReview, steps: Steps, window: int = WINDOW) -> BookRevision:
-    """Have the model, as the author, answer the findings with edits for `bounds.apply`. Raises as `read_book` does."""
+    """Have the model, as the author, answer the findings with edits. `bounds.apply` applies the edits.
+
+    Raises UpstreamAIError, and ModelRefused or UnusableReply if no part of the book could be revised.
+    """
 
     async def revise(window: int) -> list[BookRevision]:
         return await _answers(await compute(revision_requests, material, review, window), steps, read_revision)
@@ -58,9 +61,10 @@ async def revise_book(material: Material, review: BookReview, steps: Steps, wind
 async def compare_book(
     material: Material, review: BookReview, revised: RevisedBook, steps: Steps, window: int = WINDOW
 ) -> Mapping[int, ChangeResult]:
-    """Compare each change with the draft, blind and in both orders. Returns the results by finding number.
+    """Have the model compare each change with the draft, blind and in both orders.
 
-    A change for which the model gives no usable answer is NOT_COMPARED. Raises UpstreamAIError.
+    Returns the results by finding number. A change for which the model gives no usable answer is NOT_COMPARED. Raises
+    UpstreamAIError.
     """
     changes = await compute(changes_of, material, review.findings, revised)
 
@@ -108,8 +112,8 @@ async def _judged(
 async def _answers(requests: Sequence[TextRequest], steps: Steps, read: Callable[[Mapping[str, Any]], T]) -> list[T]:
     """Send the requests, and return the result of `read` for each usable reply.
 
-    If the model refuses a request or no reply to it is usable, it is skipped. If that happens to all, the first error
-    is raised.
+    A request is skipped if the model refuses it or no reply to it is usable. If all requests are skipped, the first
+    error is raised.
     """
     answers: list[T] = []
     failed: list[UpstreamAIError] = []

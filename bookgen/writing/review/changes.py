@@ -1,4 +1,4 @@
-"""The changes that a revision makes, each in both versions, and the text that a reader needs to compare them."""
+"""The changes that a revision makes, each in both versions, and the text around them for the model that compares."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Replacement:
 class ComparedChange:
     """All edits that answer one finding. They are kept or rejected together.
 
-    `finding`: its number. `others`: the passages that the finding quotes, which a reader may need to see.
+    `finding`: the number of the finding. `others`: the passages that the finding quotes, which the model may need to
+    see.
     """
 
     finding: int
@@ -76,8 +77,8 @@ def compared_parts(
 ) -> list[ComparedPart]:
     """Divide the changes into parts, one for each pair of calls.
 
-    If everything fits, there is one part with the complete text of the chapters concerned; else there are several
-    parts with only the text around the passages. `most`: how many changes a part may have. `window`: tokens of a call.
+    If everything fits, there is one part with the complete text of the chapters concerned. Otherwise there are several
+    parts, with only the text around the passages. `most`: how many changes a part may have. `window`: tokens of a call.
     """
     chapters = {chapter.chapter_number: chapter for chapter in material.chapters}
     whole = ComparedPart(tuple(changes), tuple(_whole(chapters, changes)))
@@ -100,7 +101,7 @@ def _whole(chapters: Mapping[int, Chapter], changes: Iterable[ComparedChange]) -
 
 
 def _excerpted(chapters: Mapping[int, Chapter], changes: tuple[ComparedChange, ...], window: int) -> ComparedPart:
-    """The changes with the text around each of their passages. Overlapping pieces of text are joined."""
+    """The changes as a part, with the text around each of their passages. Overlapping pieces of text are joined."""
     most = scaled(CONTEXT_TOKENS, window)
     portions: list[Portion] = []
     places = {place for change in changes for place in change.places}
@@ -115,7 +116,7 @@ def _excerpted(chapters: Mapping[int, Chapter], changes: tuple[ComparedChange, .
 
 
 def _around(chapter: Chapter, place: TextSpan, most: int) -> Portion:
-    """The place with about `most` tokens on each side, cut at a paragraph break if there is one, else at a space."""
+    """The place with about `most` tokens on each side, cut at a paragraph break or, if there is none, at a space."""
     content = chapter.content
     characters = len(content) * most // max(tokens(content), 1)
     start, end = max(place.start - characters, 0), min(place.end + characters, len(content))
@@ -127,7 +128,7 @@ def _around(chapter: Chapter, place: TextSpan, most: int) -> Portion:
 
 
 def _after(content: str, start: int, end: int) -> int:
-    """The offset after the first paragraph break in `content[start:end]`, else after its first space, else `start`."""
+    """The offset after the first paragraph break in `content[start:end]`, or after the first space, or `start`."""
     for mark in ("\n\n", " "):
         if (found := content.find(mark, start, end)) >= 0:
             return found + len(mark)
@@ -135,7 +136,7 @@ def _after(content: str, start: int, end: int) -> int:
 
 
 def _before(content: str, start: int, end: int) -> int:
-    """The offset of the last paragraph break in `content[start:end]`, else of its last space, else `end`."""
+    """The offset of the last paragraph break in `content[start:end]`, or of the last space, or `end`."""
     for mark in ("\n\n", " "):
         if (found := content.rfind(mark, start, end)) >= 0:
             return found

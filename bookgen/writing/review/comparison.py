@@ -119,10 +119,10 @@ class ChangeResult:
 
 
 def comparison_result(first: Judgement | None, second: Judgement | None) -> ChangeResult:
-    """The result for a change that was judged twice. It is kept only if both judgements prefer the revision.
+    """The result for a change that was judged twice. The change is kept only if both judgements prefer the revision.
 
-    `second` may be None if `first` does not prefer the revision. If a judgement is missing that the result depends on,
-    the result is NOT_COMPARED.
+    If `first` does not prefer the revision, `second` may be missing (None). Any other missing judgement makes the
+    result NOT_COMPARED.
     """
     if first is None or (second is None and first.preference is Preference.REVISED):
         return ChangeResult(ComparisonResult.NOT_COMPARED)
@@ -137,7 +137,7 @@ def comparison_result(first: Judgement | None, second: Judgement | None) -> Chan
 
 
 def max_changes(book: Book, window: int = WINDOW) -> int:
-    """How many changes one call may judge, given the length that its reply may have."""
+    """How many changes one call may judge, so that the judgements fit in its reply."""
     return max(reply_tokens(window) // _verdict_tokens(book), 1)
 
 
@@ -146,9 +146,9 @@ def _verdict_tokens(book: Book) -> int:
 
 
 def comparison_request(material: Material, part: ComparedPart, *, swapped: bool, window: int = WINDOW) -> TextRequest:
-    """The call that compares the changes of a part. `swapped`: with A and B exchanged.
+    """The call that compares the changes of a part. `swapped`: the versions A and B are exchanged.
 
-    Both calls have the same system prompt, so the second one reads it from the provider's cache.
+    Both calls for a part have the same system prompt, so the second call reads it from the provider's cache.
     """
     book, tongue = material.book, language(material.book.content_language)
     text = "\n\n".join(
@@ -184,9 +184,9 @@ SCHEMA: Mapping[str, Any] = object_of(
 
 
 def draft_is_a(change: ComparedChange, *, swapped: bool) -> bool:
-    """Whether the draft is called A.
+    """Whether the draft is shown as version A, and the revision as version B.
 
-    A hash of the texts decides, so that a run that is resumed sends the same request and finds its stored answer.
+    A hash of the texts decides, so that a resumed run sends the same request and finds the stored answer.
     """
     both = "\n".join(f"{each.draft}\n{each.revised}" for each in change.replacements)
     return (int(content_hash(both)[:8], 16) % 2 == 0) is not swapped
@@ -205,7 +205,7 @@ def _version(change: ComparedChange, texts: list[str]) -> str:
 
 
 def _labels(change: ComparedChange) -> Iterator[tuple[str, Replacement]]:
-    """Yield each replaced passage of a change with the label of its gap, the place that it leaves in the text.
+    """Yield each replaced passage of a change with the label of its gap. The gap takes the passage's place in the text.
 
     The label is the number of the finding, such as "3"; if the change has several passages, "3.1", "3.2" and so on.
     """

@@ -1,4 +1,4 @@
-"""The entries in the report of an editor's reading: the changes that were made, and the open findings."""
+"""The entries of the report on an editor's reading: the changes that were made, and the open findings."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ OTHER_PLACE = "Chapter {chapter}: “{quote}”"
 class ReportEntry:
     """One entry of a report: a change that was made, or an open finding.
 
-    `chapter`: the chapter with the text that the editor read. `is_applied`: the book has the change. `has_replacement`:
-    False if the entry has no text to apply, so that the author has to fix the finding.
+    `chapter`: the chapter with the text that the editor read. `is_applied`: the change is in the book.
+    `has_replacement`: False if the entry proposes no text, so that the author has to fix the finding.
     """
 
     chapter: Chapter
@@ -40,12 +40,12 @@ class ReportEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuthorsAnswer:
-    """The author model's answer to an editor's findings, and what became of it.
+    """The answer to an editor's findings by the model that acts as the author, and what became of it.
 
-    `revision`: its edits, and its reasons to decline findings. `revised`: the new texts, and the outcome of each edit.
+    `revision`: the edits, and the reasons to decline findings. `revised`: the new texts, and the outcome of each edit.
 
-    The other two are empty unless a comparison with the draft has rejected edits. `comparisons`: the result
-    for each finding number. `rejected_texts`: by chapter number, the texts that still had the rejected edits.
+    The other fields are empty unless a comparison with the draft has rejected edits. `comparisons`: the result for each
+    finding number. `rejected_texts`: by chapter number, the texts with the rejected edits.
     """
 
     revision: BookRevision
@@ -54,14 +54,14 @@ class AuthorsAnswer:
     rejected_texts: Mapping[int, str] = field(default_factory=dict)
 
     def declined(self, review: BookReview) -> list[EditorFinding]:
-        """The findings that the model declined with a reason and that no edit has changed."""
+        """The findings that the model declined with a reason and for which no edit was applied."""
         changed = {outcome.edit.finding for outcome in self.revised.outcomes if outcome.is_kept}
         numbers = {number for number, reason in self.revision.declined.items() if reason} - changed
         return [finding for number, finding in enumerate(review.findings, 1) if number in numbers]
 
 
 def without_edits_of(revision: BookRevision, chapters: set[int]) -> BookRevision:
-    """The revision without any edit of these chapters, and without other edits that answer the same findings."""
+    """The revision without the edits of these chapters, and without other edits that answer the same findings."""
     touched = {edit.finding for edit in revision.edits if edit.chapter in chapters}
     return replace(revision, edits=tuple(edit for edit in revision.edits if edit.finding not in touched))
 
@@ -69,7 +69,8 @@ def without_edits_of(revision: BookRevision, chapters: set[int]) -> BookRevision
 def entries(material: Material, review: BookReview, answer: AuthorsAnswer | None = None) -> list[ReportEntry]:
     """The entries of a report, in the order of the findings.
 
-    Each applied edit is an entry. A finding is an open entry too, unless all edits for it were applied.
+    Each applied edit is an entry. A finding is also an open entry, unless it was answered by edits and all of them were
+    applied.
     """
     chapters = {chapter.chapter_number: chapter for chapter in material.chapters}
     listed: list[ReportEntry] = []

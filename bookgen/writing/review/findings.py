@@ -1,4 +1,4 @@
-"""Checks the findings of a reading. Findings whose quotation is not in the text are dropped and counted."""
+"""Checks the findings of an editor's reading. Findings whose quotation is not in the text are dropped and counted."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class TextSpan:
 
 @dataclass(frozen=True, slots=True)
 class EditorFinding:
-    """A finding of an editor. `quote`: the text at `place`. `others`: further passages that belong to it.
+    """A finding of an editor. `quote`: the text at `place`. `others`: the places of the finding's further passages.
 
-    `replacement`: the fix at `place`; None if there is none.
+    `replacement`: a text to put at `place`; None if there is none.
     """
 
     kind: FindingKind
@@ -77,14 +77,14 @@ class EditorFinding:
 
 @dataclass(frozen=True, slots=True)
 class BookReview:
-    """The findings of a reading, the worst first, and how many were dropped for which reason."""
+    """The checked findings of a reading, the worst first, and how many were dropped for each reason."""
 
     findings: tuple[EditorFinding, ...]
     dropped: Mapping[RejectionReason, int]
 
 
 def review_of(claims: Sequence[FindingClaim], material: Material) -> BookReview:
-    """The claims whose quotations are in the text, as findings without duplicates.
+    """The claims (unchecked findings) as findings, without duplicates. Claims that misquote the text are dropped.
 
     Slow for a long book: call it outside the event loop.
     """
@@ -108,7 +108,10 @@ def review_of(claims: Sequence[FindingClaim], material: Material) -> BookReview:
 
 
 def with_findings(review: BookReview, more: Sequence[EditorFinding]) -> BookReview:
-    """The review and the findings in `more`, which are not checked. A duplicate is merged into the editor's finding."""
+    """The review and the findings in `more`, which are not checked.
+
+    A finding in `more` that says the same as an editor's finding is merged into it.
+    """
     found = list(review.findings)
     new = [finding for finding in more if not _merged_into(found, finding)]
     return replace(review, findings=tuple(sorted([*found, *new], key=lambda finding: _RANK[finding.severity])))
@@ -123,7 +126,7 @@ def max_kept(contents: Iterable[str]) -> int:
 def _checked(
     claim: FindingClaim, contents: Mapping[int, str], kinds: frozenset[FindingKind], dropped: Counter[RejectionReason]
 ) -> EditorFinding | RejectionReason:
-    """The claim as a finding, or why it is rejected. Dropped parts of a finding are counted in `dropped`."""
+    """The claim as a finding, or why it is rejected. If only a part of it is dropped, this is counted in `dropped`."""
     if claim.kind not in kinds:
         return RejectionReason.UNKNOWN_KIND
     if claim.passage.chapter not in contents:
@@ -153,7 +156,7 @@ def _checked(
 
 
 def _place(passage: QuotedPassage, contents: Mapping[int, str], after: int = 0) -> TextSpan | None:
-    """The first place of the passage in its chapter at or after the offset `after`; None if it is not there."""
+    """The first place of the passage in its chapter at or after the offset `after`; None if there is no such place."""
     content = contents.get(passage.chapter)
     if content is None or not MIN_QUOTE_CHARACTERS <= len(passage.quote.strip()) <= MAX_QUOTE_CHARACTERS:
         return None
@@ -162,10 +165,10 @@ def _place(passage: QuotedPassage, contents: Mapping[int, str], after: int = 0) 
 
 
 def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: Mapping[int, str]) -> list[TextSpan]:
-    """The places of the passages, none of which overlaps `place` or another one.
+    """The places of the passages. No place overlaps `place` or another result.
 
-    If the first match of a passage overlaps, the next match is taken. So two passages with the same words get two
-    places. A passage without a place is left out.
+    If a match overlaps, the next match is used, so two passages with the same words get two places. A passage without a
+    place is left out.
     """
     found: list[TextSpan] = []
     for passage in passages:
@@ -180,8 +183,8 @@ def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: 
 def _replacement(proposed: str, place: TextSpan, content: str) -> str | None:
     """The proposed text if it may replace the quote at `place`; otherwise None.
 
-    It may not if it is empty, too long or the same as the quote, if the quote occurs again later in the chapter, or if
-    it would change the Markdown structure.
+    It is None if the text is empty, too long or the same as the quote, if the quote occurs again later in the chapter,
+    or if the replacement would change the Markdown structure.
     """
     quote = content[place.start : place.end]
     if not proposed or proposed == quote or len(proposed) > MAX_REPLACEMENT_CHARACTERS:
@@ -192,7 +195,7 @@ def _replacement(proposed: str, place: TextSpan, content: str) -> str | None:
 
 
 def _merged_into(found: list[EditorFinding], finding: EditorFinding) -> bool:
-    """Merge the finding into the one in `found` that says the same. Returns whether there is one.
+    """Merge the finding into the finding in `found` that says the same. Returns False if there is none.
 
     The merged finding has the passages of both and the worse severity.
     """
@@ -206,7 +209,7 @@ def _merged_into(found: list[EditorFinding], finding: EditorFinding) -> bool:
 
 
 def _say_the_same(one: EditorFinding, other: EditorFinding) -> bool:
-    """Whether both are of the same kind and about the same passages."""
+    """Whether both findings are of the same kind and about the same passages."""
     if one.kind is not other.kind:
         return False
     shared = sum(any(each.overlaps(place) for place in other.places) for each in one.places)
@@ -216,7 +219,7 @@ def _say_the_same(one: EditorFinding, other: EditorFinding) -> bool:
 def _without_competing_replacements(
     findings: Sequence[EditorFinding], dropped: Counter[RejectionReason]
 ) -> list[EditorFinding]:
-    """All findings. A replacement that overlaps the replacement of an earlier, worse finding is removed."""
+    """All findings. If two replacements overlap, only the finding that comes first keeps its replacement."""
     kept: list[EditorFinding] = []
     for finding in findings:
         competes = finding.replacement is not None and any(
@@ -228,7 +231,7 @@ def _without_competing_replacements(
 
 
 def as_correction(finding: EditorFinding, content: str) -> Correction:
-    """The finding as a correction for a report. Without a replacement, the correction keeps the quote as it is."""
+    """The finding as a correction. If the finding has no replacement, the correction leaves the quote unchanged."""
     explanation = " ".join(filter(None, (finding.why, finding.remedy)))
     reason = Reason(SUGGESTION_TYPES[finding.kind], finding.severity, explanation, SOURCE)
     replacement = finding.quote if finding.replacement is None else finding.replacement

@@ -10,7 +10,7 @@ from bookgen.writing.craft import repeats_passages
 
 
 class FindingKind(StrEnum):
-    """What an editor finds in a text."""
+    """The kinds of problems that an editor reports in a text."""
 
     CONTRADICTION = "contradiction"
     UNPREPARED = "unprepared"
@@ -114,7 +114,7 @@ SUGGESTION_TYPES: Mapping[FindingKind, SuggestionType] = {
 
 
 def kinds_for(book: Book) -> tuple[FindingKind, ...]:
-    """The kinds that an editor of this book may report. A book of an unknown genre may have findings of all kinds.
+    """The kinds that an editor of this book may report. If the genre is unknown, these are all kinds.
 
     Repetition is not reported in picture books and songs, where it is intended.
     """

@@ -32,7 +32,7 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class BookPart:
-    """What one call reads: portions of successive chapters, as part `number` of `count`."""
+    """The text that one call reads: portions of successive chapters, as part `number` of `count`."""
 
     portions: tuple[Portion, ...]
     number: int
@@ -64,12 +64,12 @@ def reply_tokens(window: int) -> int:
 
 
 def frame_tokens(window: int) -> int:
-    """The tokens reserved for everything in the prompt except the book's text."""
+    """The tokens of a window reserved for everything in the prompt except the book's text."""
     return min(MAX_FRAME_TOKENS, round(window * FRAME_SHARE))
 
 
 def text_tokens(window: int) -> int:
-    """The tokens of a window for the book's text."""
+    """The tokens of a window that the book's text may take."""
     return max(window - reply_tokens(window) - frame_tokens(window), 1)
 
 
@@ -93,7 +93,7 @@ _Piece = tuple[Portion, int]  # the portion and its tokens
 def _pieces(chapters: Sequence[Chapter], room: int) -> Iterator[_Piece]:
     """Yield the paragraphs of the book. A paragraph longer than half a part is split into sentences.
 
-    A sentence that is too long is split as well. `room`: the tokens of a part.
+    A sentence that is longer than half a part is split as well. `room`: the tokens of a part.
     """
     for chapter in chapters:
         offset, cost = 0, HEADING_TOKENS

@@ -23,7 +23,7 @@ _ALIKE = {
 def find_quote(content: str, quote: str, start: int = 0) -> tuple[int, int] | None:
     """The span of the first match of the quote at or after `start`; None if there is none.
 
-    The quote must be verbatim. Only white space, quotation marks, apostrophes, dashes and the ellipsis may differ.
+    The quote must be verbatim, except for white space, quotation marks, apostrophes, dashes and the ellipsis.
     """
     quote = quote.strip()
     if not quote:

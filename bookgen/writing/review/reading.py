@@ -1,4 +1,4 @@
-"""The reading: the call in which a model, as the editor, reads the book, and its claims (unchecked findings)."""
+"""The reading: the calls in which a model, as the editor, reads the book and reports claims (unchecked findings)."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class QuotedPassage:
 
 @dataclass(frozen=True, slots=True)
 class FindingClaim:
-    """A finding as the model sends it, unchecked. `replacement` is empty if it proposes none."""
+    """A finding as the model sends it, unchecked. `replacement` is empty if the model proposes none."""
 
     kind: str
     severity: str
@@ -199,7 +199,7 @@ def schema(kinds: Sequence[FindingKind]) -> Mapping[str, Any]:
 
 
 def max_findings(book: Book, part: BookPart, window: int = WINDOW) -> int:
-    """How many findings a reply may have: more for a longer part, but no more than its tokens have room for."""
+    """How many findings a reply may have: more for a longer part, but only as many as fit in the reply's tokens."""
     words = sum(measure(portion.text) for portion in part.portions)
     wanted = min(MIN_FINDINGS + int(words / WORDS_PER_FINDING), MAX_FINDINGS)
     return max(min(wanted, reply_tokens(window) // _finding_tokens(book)), 1)
@@ -246,9 +246,9 @@ def extent(material: Material, part: BookPart, window: int) -> str:
 
 
 def _told_before(material: Material, part: BookPart, window: int) -> str:
-    """Summaries of the chapters before a part, and of its first chapter if the part begins within it.
+    """Summaries of the chapters before a part. If the part begins inside a chapter, that chapter is included.
 
-    If there is not enough room for all, only the last ones are given.
+    If there is not enough room for all summaries, only the last ones are given.
     """
     last = part.first_chapter + (1 if part.portions[0].start else 0)
     earlier = material.written_before(last)
@@ -258,7 +258,7 @@ def _told_before(material: Material, part: BookPart, window: int) -> str:
 
 
 def _summary(material: Material, chapter: Chapter) -> str:
-    """The summary of a chapter: its stored digest, else one extracted from its text."""
+    """The summary of a chapter: its stored digest or, if there is none, sentences from its text."""
     digest = stored_digest(material, chapter) or continuity.extract(chapter.chapter_number, chapter.content)
     return " ".join((f"{chapter.chapter_number}. {chapter.title}:", digest.summary, *digest.facts))
 
@@ -310,7 +310,7 @@ def _claim(entry: Mapping[str, Any]) -> FindingClaim:
 
 
 def _passage(entry: Mapping[str, Any]) -> QuotedPassage:
-    """The passage that an entry quotes. Its chapter is 0 if the entry names none."""
+    """The passage that an entry quotes. Its chapter number is 0 if the entry does not name a chapter."""
     quote = entry.get("quote")
     return QuotedPassage(number_of(entry.get("chapter")) or 0, quote if isinstance(quote, str) else "")
 

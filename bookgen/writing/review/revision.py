@@ -111,9 +111,10 @@ REPLACEMENT = "\nA possible replacement: “{replacement}”"
 
 @dataclass(frozen=True, slots=True)
 class PassageEdit:
-    """One edit as the author model sends it. `finding`: the number of the finding that it answers, from 1.
+    """One edit, as sent by the model that acts as the author.
 
-    `drops_sentence`: the author says that the replacement leaves out a whole sentence.
+    `finding`: the number of the finding that the edit answers, from 1. `drops_sentence`: the model says that the
+    replacement leaves out a whole sentence.
     """
 
     finding: int
@@ -125,13 +126,13 @@ class PassageEdit:
 
 @dataclass(frozen=True, slots=True)
 class BookRevision:
-    """The author model's answer: edits, and reasons for declined findings by number. Nothing in it is checked yet."""
+    """The model's answer as the author: edits, and reasons for declined findings by number. Nothing is checked yet."""
 
     edits: tuple[PassageEdit, ...]
     declined: Mapping[int, str]
 
     def unanswered(self, findings: int) -> list[int]:
-        """The numbers of the findings with neither an edit nor a reason. `findings`: how many there are."""
+        """The numbers of the findings with neither an edit nor a reason. `findings`: the number of all findings."""
         answered = {edit.finding for edit in self.edits} | set(self.declined)
         return [number for number in range(1, findings + 1) if number not in answered]
 
@@ -155,7 +156,7 @@ def revision_requests(material: Material, review: BookReview, window: int = WIND
 def revision_request(
     material: Material, part: BookPart, findings: Mapping[int, EditorFinding], window: int = WINDOW
 ) -> TextRequest:
-    """The call in which the author answers the findings in a part of the book. `findings`: by number."""
+    """The call in which the author answers the findings in a part of the book. `findings`: the findings by number."""
     book, tongue = material.book, language(material.book.content_language)
     contents = {chapter.chapter_number: chapter.content for chapter in material.chapters}
     listed = "\n\n".join(_listed(number, finding, contents) for number, finding in findings.items())
@@ -181,7 +182,7 @@ def revision_request(
 
 
 def _author(book: Book) -> str:
-    """The instructions for the author of this book, with those for every kind if its own is unknown."""
+    """The instructions for the author of this kind of book. An unknown kind gets those for stories and non-fiction."""
     kind = KINDS.get(story_kind(book), f"{_STORY}\n{_ADVICE}")
     return AUTHOR.format(language=language(book.content_language).name, kind=kind)
 
