@@ -69,8 +69,7 @@ IS_DUE = """
 
 
 async def is_due(db: DB, folder: str, every: float) -> bool:
-    """Whether the folder's newest verified backup is older than `every` seconds, or whether it has no verified backup.
-    """
+    """Whether the folder has no verified backup from the last `every` seconds, by the database's clock."""
     due: bool = await db.fetchval(IS_DUE, folder, every)
     return due
 
