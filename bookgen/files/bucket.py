@@ -74,7 +74,7 @@ class Bucket(FilePlace):
 
 
 def _chosen(access: BucketAccess) -> S3Config:
-    """The configuration of the store, without empty settings."""
+    """The configuration of the S3 client, without the settings that are empty."""
     given: S3Config = {
         "endpoint": access.endpoint,
         "region": access.region,

@@ -1,4 +1,4 @@
-"""Remove what is no longer needed: files without a row, and old exports and covers."""
+"""Removes what is no longer needed: files that no picture or export refers to, and old exports and covers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class KeepTimes:
-    """How long exports are kept; how many unselected covers of a book, and for how long. None: no limit."""
+    """How long exports are kept, how many unselected covers each book keeps, and for how long. None: no limit."""
 
     export_seconds: float | None = None
     covers: int | None = None
@@ -34,7 +34,7 @@ class FileCleanup:
         self._db, self._files, self._times = db, files, times
 
     async def run(self) -> None:
-        """Remove what is due, every EVERY_SECONDS, until cancelled."""
+        """Delete old rows and unused files every EVERY_SECONDS, until cancelled."""
         rounds = 0
         while True:
             try:
@@ -51,7 +51,7 @@ class FileCleanup:
             await asyncio.sleep(EVERY_SECONDS)
 
     async def forget_old(self, *, with_covers: bool) -> None:
-        """Delete the rows of exports and of covers that are too old or too many."""
+        """Delete the rows of old exports and, if `with_covers`, of unselected covers that are too old or too many."""
         times = self._times
         if (seconds := times.export_seconds) is not None:
             await _in_batches(lambda: exports.forget_older(self._db, seconds))
@@ -60,7 +60,7 @@ class FileCleanup:
 
 
 async def _in_batches(delete: Callable[[], Awaitable[int]]) -> None:
-    """Delete batch after batch until nothing is left, or MAX_BATCHES are deleted."""
+    """Call `delete`, which deletes a batch, until nothing is left to delete, but at most MAX_BATCHES times."""
     for _ in range(MAX_BATCHES):
         if not await delete():
             return
@@ -69,8 +69,8 @@ async def _in_batches(delete: Callable[[], Awaitable[int]]) -> None:
 async def sweep(db: asyncpg.Pool, files: Files) -> int:
     """Remove the files that are no longer used, and return how many were removed.
 
-    A file's own row is deleted last. After a crash in between, the file is removed once more. Files at an unreachable
-    place stay until the next sweep.
+    The row of a file is deleted after the file. After a crash between the two, the file is removed again. Files in a
+    place that cannot be reached stay until the next sweep.
     """
     await stored_files.mark_abandoned(db)
     gone, after, lost = 0, 0, set[str]()

@@ -28,7 +28,7 @@ PASSING = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EMFILE, er
 class Folder(FilePlace):
     """Stores files in a folder, with threads of its own.
 
-    So a folder that does not respond blocks neither other work nor the shutdown.
+    If the folder does not respond, only these threads are blocked, not other work or the shutdown.
     """
 
     def __init__(self, root: Path) -> None:

@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 
 class Files:
-    """Stores new files at `address`, or in the database if it is None. Reads each file from where its row says."""
+    """Stores new files at `address`, or in the database if that is None. Reads each file from where its row says."""
 
     def __init__(
         self, places: Places | None = None, address: str | None = None, limits: ExportLimits | None = None
@@ -47,7 +47,10 @@ class Files:
     # Write
 
     async def keep(self, db: asyncpg.Pool, data: bytes) -> NewFile:
-        """Write a file before its row is committed. Returns what the row stores. Raises FilesUnavailable."""
+        """Store the content of a picture or export. Returns what its row, which is inserted later, must contain.
+
+        Raises FilesUnavailable.
+        """
         return NewFile(data) if self.address is None else NewFile(None, (await self.put(db, self.address, data)).id)
 
     async def put(self, db: asyncpg.Pool, address: str, data: bytes, *, check: bool = False) -> StoredFile:
@@ -62,7 +65,10 @@ class Files:
         return file
 
     async def copy(self, db: asyncpg.Pool, originals: Sequence[StoredFile]) -> dict[int, NewFile | None]:
-        """Copies of files, by the originals' ids. None: the original no longer exists. Raises FilesUnavailable."""
+        """Copy the files. Returns the copies by the ids of the originals; None for an original that no longer exists.
+
+        Raises FilesUnavailable.
+        """
         turns = asyncio.Semaphore(COPIES_AT_ONCE)
 
         async def one(original: StoredFile) -> NewFile | None:
@@ -100,7 +106,7 @@ class Files:
         return await self.read(lambda: media.find(db, key))
 
     async def export(self, db: DB, book_id: int, digest: str) -> bytes | None:
-        """The cached file; None if there is none or its place is unreachable."""
+        """The bytes of the cached export; None if it is not cached, or if its place is unreachable."""
         found = False
 
         async def find() -> FoundFile | None:
@@ -189,5 +195,5 @@ class Files:
 
 
 async def sha256(data: bytes) -> bytes:
-    """The digest, computed in a thread: a large file takes tens of milliseconds."""
+    """The SHA-256 digest, computed in a thread, because a large file takes tens of milliseconds."""
     return await asyncio.to_thread(lambda: hashlib.sha256(data).digest())

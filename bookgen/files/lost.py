@@ -1,4 +1,4 @@
-"""A place that has no files and takes none. The rows of lost files refer to it.
+"""The place that the rows of lost files refer to. It has no files, and no file can be stored in it.
 
 A file is lost if it was missing from the backup from which this database was restored.
 """

@@ -40,7 +40,7 @@ def _bucket(address: str, access: BucketAccess) -> FilePlace:
 
 
 def address_of(setting: str) -> str | None:
-    """The address for a value of BOOKGEN_FILES, as rows store it. None: the rows contain the bytes themselves."""
+    """The address that the rows of files have for a value of BOOKGEN_FILES. None: files are stored in the database."""
     if setting == DATABASE:
         return None
     if setting.startswith(BUCKET):

@@ -17,7 +17,7 @@ class FileMissing(Exception):
 
 
 class FilesRefused(FilesUnavailable):
-    """The place refuses access until someone changes it or the settings; retrying does not help."""
+    """The place refuses access. Retrying does not help: someone must change the place or the settings."""
 
 
 class FilePlace(ABC):
@@ -27,7 +27,7 @@ class FilePlace(ABC):
     """
 
     def __init__(self, address: str) -> None:
-        """`address`: the name of this place in the rows of the database."""
+        """`address`: the path or URL of this place, by which the rows of the database refer to it."""
         self.address = address
 
     @abstractmethod
@@ -55,14 +55,13 @@ class FilePlace(ABC):
 
     @abstractmethod
     async def delete(self, name: str) -> None:
-        """Remove a file and the remains of an interrupted `put`. A missing file is no error."""
+        """Remove a file and the remains of an interrupted `put`. Does nothing if the file does not exist."""
 
     @abstractmethod
     async def prepare(self) -> None:
-        """Create the folder if it is missing.
+        """Create the folder if it is missing. Call this only if no row refers to a file in this place.
 
-        Call this only if no row refers to a file in this place. If one does, a missing folder is one that is not
-        mounted, and a new folder would hide that.
+        If a row refers to such a file, a missing folder is probably not mounted, and a new folder would hide that.
         """
 
     async def check(self) -> None:

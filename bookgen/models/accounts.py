@@ -1,4 +1,4 @@
-"""Accounts, and the e-mails that they get (letters)."""
+"""Accounts, and the e-mails that are sent to them (`Letter`)."""
 
 from __future__ import annotations
 

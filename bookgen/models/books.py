@@ -28,7 +28,7 @@ class BookKind(StrEnum):
 
 
 class AgeRange(StrEnum):
-    """The age in years of a children's book's readers."""
+    """The age of the readers of a children's book, in years."""
 
     TODDLERS = "0-3"
     PRESCHOOLERS = "3-5"

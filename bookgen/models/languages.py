@@ -1,4 +1,4 @@
-"""The languages that a book may be written in, each by its own name."""
+"""The languages that a book may be written in: each language's code, and its name in the language itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans, subscriptions, and what they allow and have used."""
+"""Plans and subscriptions: what they allow, and what an account has used of it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A plan. `limits` is the row's raw JSON, as the API returns it. `features` is the same with types."""
+    """A plan. `limits`: the limits as raw JSON, as the API returns them. `features`: the same limits with types."""
 
     id: int
     slug: str
@@ -115,8 +115,9 @@ class UsagePeriod:
 class Hold:
     """An allowance or credit set aside for a book.
 
-    `run_id` is None while the hold is kept after a run that ended with written chapters. `words_written`: the words
-    that runs of the book have written since the hold began.
+    `run_id`: the run that the hold is for. It is None while the hold is kept for the book's next run, because a run
+    ended early after it had written or paid for something. `words_written`: the words that runs of the book have
+    written since the hold began.
     """
 
     id: int
@@ -133,10 +134,10 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What rewriting a chapter or passage costs: a number of AI edits.
+    """The price of rewriting a chapter or passage, as a number of AI edits.
 
-    `unpaid_words`: the number of words to rewrite, if the book is not paid for (their sum per billing period is
-    limited); otherwise 0.
+    `unpaid_words`: how many words are rewritten in a book that is not paid for; 0 for a paid book. The sum of these
+    words is limited per billing period.
     """
 
     edits: int

@@ -1,4 +1,4 @@
-"""Credits, add-ons and what else can be bought."""
+"""Credits, add-ons, and the checkouts in which something is bought."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class CreditKind(StrEnum):
 class CreditLot:
     """Credits from one purchase or grant. `held` of the `remaining` credits are set aside for runs.
 
-    `refund_due`: how many were refunded and have to be taken back. `taken_back`: how many of these already were.
+    `refund_due`: how many credits were refunded and have to be taken back. `taken_back`: how many of the refunded
+    credits have been taken back so far.
     """
 
     id: int
@@ -84,7 +85,11 @@ class CreditTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Addon:
-    """An add-on for sale. If a price is None, the add-on is not sold in that way."""
+    """An add-on for sale.
+
+    `price_monthly` is None if the add-on is not sold as a subscription, and `price_per_use` if it is not sold as single
+    uses.
+    """
 
     id: int
     slug: str
@@ -102,7 +107,7 @@ class Addon:
 
 @dataclass(frozen=True, slots=True)
 class OwnedAddon:
-    """An account's add-on. `bought`: its uses. `taken`: those that are used up, or reserved for a book in progress."""
+    """An account's add-on. `bought`: how many single uses were bought. `taken`: how many uses are spent or reserved."""
 
     id: int
     addon: Addon
@@ -118,7 +123,10 @@ class OwnedAddon:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """One attempt to buy something, at the price shown then. `account_id` is None for a guest who has not paid yet."""
+    """One attempt to buy something, at the price shown at that time.
+
+    `account_id` is None for a guest, until the purchase is given to an account.
+    """
 
     id: int
     account_id: int | None

@@ -1,4 +1,4 @@
-"""Reports on a book's text."""
+"""Reports of proofreaders and editors on a book's text. A report lists suggestions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class ReportKind(StrEnum):
-    """How a report was made."""
+    """What kind of work a report comes from."""
 
     PROOFREADING = "proofreading"
     REVIEW = "review"  # an editor's reading of the whole book at once
@@ -26,9 +26,9 @@ class ReportStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A chapter that the model could not proofread, because it `refused` or gave unusable replies.
+    """A chapter that the model could not proofread. `refused`: the model refused; otherwise its replies were unusable.
 
-    `whole`: this applies to the whole chapter, not just a part.
+    `whole`: the whole chapter is unread; otherwise only a part of it.
     """
 
     chapter_number: int
@@ -38,9 +38,10 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report on some chapters, `done` of which are read.
+    """A report on some `chapters` of a book, `done` of which are finished.
 
-    The counts include all suggestions, in any state. `unread`: text that only the rules have read, not the model.
+    `by_type` and `by_severity` count all suggestions, in any state. `unread`: chapters that, at least in part, only the
+    rules have checked, and not the model.
     """
 
     id: int

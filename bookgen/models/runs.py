@@ -1,4 +1,8 @@
-"""Runs: the writing of a book, what it costs, and the processes that do it."""
+"""Runs: the writing of a book, what it costs, and the processes that do it.
+
+A production is a run that makes the whole book: it also drafts the outline, proofreads, and makes the cover and the
+files.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,10 @@ class RunMode(StrEnum):
 
 
 class RunPhase(StrEnum):
-    """The phases of a run, in order. Only a production has phases other than CHAPTERS."""
+    """The phases of a run, in order.
+
+    Only a production (a run that makes the whole book) has phases other than CHAPTERS.
+    """
 
     OUTLINE = "outline"
     CHAPTERS = "chapters"
@@ -47,7 +54,7 @@ class RunPhase(StrEnum):
 
 
 class RevisionMode(StrEnum):
-    """What a production does with the findings of its editor's reading."""
+    """Whether a production has an editor's reading of the whole book made, and what it does with the findings."""
 
     OFF = "off"  # no reading is made
     REPORT = "report"
@@ -56,7 +63,7 @@ class RevisionMode(StrEnum):
 
     @property
     def revises(self) -> bool:
-        """Whether the model edits the text to answer the findings."""
+        """Whether the model edits the text to resolve the editor's findings."""
         return self in (RevisionMode.APPLY, RevisionMode.COMPARE)
 
 
@@ -65,15 +72,15 @@ class Run:
     """One run: the writing of a book.
 
     `owner`: the process that writes the run; None if no process does.
-    `epoch` grows with each owner, and `call_no` with each chapter or phase that is begun. Results of older ones are
-    refused.
+    `epoch` grows each time a process takes the run over, and `call_no` each time a chapter or phase begins. A result
+    from an earlier `epoch` or `call_no` is refused.
     `done` of `total` chapters are finished; the run itself wrote `written` of them.
     `call_started_at` is set while a chapter is being written or another phase works, even if the run was paused since.
-    `makes_cover`: whether a production makes a cover for a book that has none.
-    `remark`: a sentence for the owner of a production (a run that makes the whole book), such as which step it skipped.
+    `makes_cover`: whether a production (a run that makes the whole book) makes a cover if the book has none.
+    `remark`: a sentence for the book's author, such as which step a production has skipped.
     `draft_words`: how many words of the unfinished `current_chapter` are stored.
     `writer`: the model that writes the run; None before its first call.
-    `salt`: the salt (`StepScope`) of an earlier run whose stored replies this run uses; None if it uses none.
+    `salt`: the salt (see `StepScope`) of an earlier run whose stored replies this run can use; None without such a run.
     """
 
     id: UUID
@@ -168,7 +175,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The estimated cost and time of a full run. `cost_micros` is None if the model's price is unknown."""
+    """The estimated cost and time of writing a whole book. `cost_micros` is None if the model's price is unknown."""
 
     cost_micros: int | None
     seconds: int

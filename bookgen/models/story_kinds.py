@@ -1,4 +1,4 @@
-"""The kind of a story, as its bible or its genre names it."""
+"""The kind of a story, such as fiction or verse: the kind that its story bible names, or else that of its genre."""
 
 from __future__ import annotations
 

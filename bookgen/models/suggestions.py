@@ -42,10 +42,10 @@ SAFE_TYPES = (SuggestionType.SPELLING, SuggestionType.PUNCTUATION)
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A suggested correction, or a finding without one: then `suggested_text` is None.
+    """A suggested correction, or a finding without a correction: then `suggested_text` is None.
 
-    The offsets count characters in the text with `content_version`. `prefix` and `suffix` are the text before and after
-    the original text. `source`: the rule, checker or model that suggested it.
+    The offsets count characters in the version `content_version` of the chapter's text. `prefix` and `suffix` are the
+    text before and after the original text. `source`: the rule, checker or model that made the suggestion.
     """
 
     id: int

@@ -37,8 +37,9 @@ class NewAccount:
 class LoginCandidate:
     """The account for a login attempt. `account` is None if no account has the address or username in the request.
 
-    `name`: that address or username, folded (in lower case, for example), as accounts are searched. `known_origin`: the
-    browser or network of the request, if the account has been used from it before; otherwise None.
+    `name`: that address or username, normalised (to lower case, for example) as in the account's key column; empty if
+    the account was looked up by its id. `known_origin`: the request's browser or network if the account was used from
+    it before; otherwise None.
     """
 
     name: str
@@ -197,11 +198,11 @@ UPDATE_PROFILE = """
 
 
 async def update_profile(db: DB, account_id: int, changes: Mapping[str, Any], *, approved: bool = False) -> Account:
-    """Change the first name, last name and e-mail address, as far as `changes` has them. Returns the account.
+    """Change the first name, last name and e-mail address, each only if `changes` contains it. Returns the account.
 
-    A different address is only stored as pending, until the user has confirmed it (see `store/addresses.py`).
-    `approved`: the request contained the account's password. If the current address is unverified, no approval is
-    needed.
+    A different address is only pending until the user has confirmed it (see `store/addresses.py`). `approved`: the
+    request contained the account's password, which approves the change. While the current address is unverified, any
+    change of it is approved.
     """
     changed = map(changes.get, ("first_name", "last_name", "email"))
     return account_of(must_exist(await db.fetchrow(UPDATE_PROFILE, account_id, *changed, approved)))
@@ -218,7 +219,7 @@ REPLACE_PASSWORD_HASH = "UPDATE account SET password_hash = $3 WHERE id = $1 AND
 
 
 async def replace_password_hash(db: DB, account_id: int, old: str, new: str) -> bool:
-    """Store the new hash if the stored one is still `old`. Returns whether it was stored."""
+    """Replace the stored hash `old` with `new`. Returns False if the stored hash is no longer `old`."""
     done: str = await db.execute(REPLACE_PASSWORD_HASH, account_id, old, new)
     return done == "UPDATE 1"
 
@@ -238,7 +239,7 @@ END_TOKENS = """
 
 
 async def end_tokens(db: DB, account_id: int, now: datetime) -> None:
-    """Invalidate all tokens issued until now, by the database's clock or by `now`, whichever is later."""
+    """Invalidate all tokens issued up to the database's current time or up to `now`, whichever is later."""
     await db.execute(END_TOKENS, account_id, now)
 
 
@@ -272,7 +273,7 @@ BLOCKED_WITH_RUNS = """
 
 
 async def blocked_with_runs(db: DB) -> list[int]:
-    """Blocked accounts whose books are still being written."""
+    """The ids of the blocked accounts that have an active run: a book being written, paused, or in the queue."""
     return [row["account_id"] for row in await db.fetch(BLOCKED_WITH_RUNS)]
 
 
@@ -292,7 +293,7 @@ async def remove_staff(db: DB, account_id: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class AccountSummary:
-    """An account as the operator's list shows it."""
+    """An account as it appears in the operator's list."""
 
     id: int
     email: str
@@ -337,7 +338,7 @@ COUNT_REGISTRATION = """
 
 
 async def count_registration(connection: Connection, network: str) -> int:
-    """Count a registration from this network, in the transaction that adds the account. Returns today's count."""
+    """Count a registration from this network. Returns today's count. The same transaction must add the account."""
     count: int = await connection.fetchval(COUNT_REGISTRATION, network)
     return count
 
@@ -356,8 +357,8 @@ IS_PROVEN = """
 async def is_proven(db: DB, account_id: int) -> bool:
     """Whether the account may cause costs, because someone real is known to be behind it.
 
-    This is so if its address is verified, if it is staff, if it has had a paid plan or credits (bought, or granted by
-    the operator), or if it was used only from the machine that bookgen runs on.
+    An account is proven if its address is verified, if it is staff, if it has had a paid plan or credits (bought, or
+    granted by the operator), or if it was used only from the machine that bookgen runs on.
     """
     return bool(await db.fetchval(IS_PROVEN, account_id))
 
@@ -379,7 +380,7 @@ RECORD_ORIGIN = """
 
 
 async def record_origin(db: DB, account_id: int, origin: Mapping[str, str]) -> bool:
-    """Record the browser and network. Returns whether both are new to an account that was used before."""
+    """Record the browser and network. Returns whether both are new to the account, although it was used before."""
     return bool(await db.fetchval(RECORD_ORIGIN, account_id, list(origin), list(origin.values())))
 
 
@@ -391,6 +392,6 @@ TAKEN = {
 
 
 def taken(violation: UniqueViolationError) -> InvalidInput:
-    """The error for a username, address or Google account that another account already has."""
+    """The error to raise if another account already has the username, address or Google account."""
     field, sentence = TAKEN[violation.constraint_name]
     return InvalidInput(sentence, **{field: [sentence]})

@@ -1,7 +1,7 @@
-"""Add-ons: those for sale, those an account owns, and their uses.
+"""Add-ons: the ones for sale, the ones that an account owns, and how often each was used.
 
 An add-on is bought as a monthly subscription, or as single uses. A run (the writing of a book) reserves a use when it
-starts, and spends it when it completes. If the run ends early, the use may be kept for the book's next run.
+starts, and spends the use when it completes. If the run ends early, the use may be kept for the book's next run.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ OWNED = f"""
 async def owned(
     db: DB, account_id: int, period_start: datetime, period_end: datetime, now: datetime
 ) -> list[OwnedAddon]:
-    """The account's add-ons. One that is owned both monthly and as single uses has two entries, the monthly one first.
+    """The account's add-ons. An add-on owned both monthly and as single uses has two entries, the monthly entry first.
 
     In each entry, `taken` counts the uses that are spent, reserved by a run, or still kept for a book at `now`.
     `used_this_period` counts the uses made between `period_start` and `period_end`.
@@ -130,7 +130,7 @@ FORGET_KEPT_USES = """
 async def take_over_use(connection: DB, run_id: UUID, account_id: int, slug: str, book_id: int, now: datetime) -> bool:
     """Give the run the add-on use that was kept for its book. Returns whether the run has a use now.
 
-    If the run has a use already, that stays. Uses that were kept until a time before `now` are returned to the account.
+    A run that already has a use keeps that use. Kept uses that expired before `now` are returned to the account.
     """
     await connection.execute(FORGET_KEPT_USES, account_id, now)
     return bool(await connection.fetchval(TAKE_OVER_USE, run_id, account_id, slug, book_id, now))
@@ -177,9 +177,10 @@ RELEASE_USE = "DELETE FROM addon_use WHERE run_id = $1 AND used_at IS NULL AND k
 
 
 async def release_use(connection: DB, run_id: UUID, kept_until: datetime) -> None:
-    """Give up the add-on use that the run has reserved, so that the account can use it elsewhere.
+    """Give up the add-on use that the run has reserved. The account can then use it for any book.
 
-    If model calls were paid for under this use, it is kept for another run of the same book until `kept_until` instead.
+    If chapters were written or model calls paid for under this use, it stays reserved for other runs of the same book
+    until `kept_until`.
     """
     await connection.execute(KEEP_USE, run_id, kept_until)
     await connection.execute(RELEASE_USE, run_id)

@@ -1,8 +1,9 @@
 """Who owns an e-mail address: confirming it, changing it, handing it over and undoing a change.
 
-To change the address of an account, a user requests a new one, which is then pending. It replaces the current one when
-it is both proven (the link mailed to it was opened) and approved (by the account's password, or by a link mailed to the
-current address). The former address stays reserved for the account for eight days, so that the change can be undone.
+To change the address of an account, a user requests a new address, which is then pending. The pending address replaces
+the current one when it is both proven (the link mailed to the new address was opened) and approved (by the account's
+password, or by a link mailed to the current address). The former address stays reserved for the account for eight days,
+so that the change can be undone.
 """
 
 from __future__ import annotations

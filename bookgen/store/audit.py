@@ -26,7 +26,7 @@ COUNT = """
 
 
 async def count(db: DB, account_id: int, action: str, within: timedelta, details: Mapping[str, Any]) -> int:
-    """How often the action was recorded in the last `within`. Counts only entries that have all these details."""
+    """How many of the account's entries from the last `within` record this action with all these details."""
     return int(await db.fetchval(COUNT, account_id, action, within, details))
 
 

@@ -32,7 +32,8 @@ RECORD_COMPLETE = "INSERT INTO backup (made_at, drilled, bytes, file) VALUES ($1
 async def record(db: DB, backup: BackupRecord) -> None:
     """Record a backup, if the database's schema allows it.
 
-    An older schema has no table of backups, or cannot record a backup that lacks pictures. Nothing is recorded then.
+    An older schema has no table of backups, or cannot record a backup that lacks pictures. In these cases nothing is
+    recorded.
     """
     values = (backup.made_at, backup.drilled, backup.bytes, backup.file)
     if await db.fetchval(HAS_MISSING):
@@ -68,7 +69,7 @@ IS_DUE = """
 
 
 async def is_due(db: DB, folder: str, every: float) -> bool:
-    """Whether the folder has no verified backup of the last `every` seconds, by the database's clock."""
+    """Whether the folder has no verified backup from the last `every` seconds, by the database's clock."""
     due: bool = await db.fetchval(IS_DUE, folder, every)
     return due
 
@@ -83,7 +84,7 @@ async def incomplete(db: DB, folder: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class BackupAges:
-    """Ages in seconds of the newest verified backup and of the newest one that is also complete.
+    """The ages of the newest verified backup and of the newest verified backup that lacks no pictures, in seconds.
 
     Each is None if there is no such backup. `missing`: how many stored pictures the newest verified backup lacks.
     """

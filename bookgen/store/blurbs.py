@@ -18,7 +18,10 @@ ENQUEUE = """
 
 
 async def enqueue(connection: asyncpg.Connection, book_id: int) -> None:
-    """Queue a blurb draft for the book, unless it has a blurb. A draft already queued or in progress starts again."""
+    """Queue a blurb draft for the book, unless the book has a blurb.
+
+    A draft that is already queued or in progress starts again.
+    """
     await connection.execute(ENQUEUE, book_id, uuid4())
 
 
@@ -57,9 +60,10 @@ CLAIM = """
 async def claim(db: DB, owner: UUID, in_flight: list[int], *, sample: bool) -> ClaimedBlurb | None:
     """Claim the next blurb draft that is due and that no living process works on. None if there is none.
 
-    `owner`: this process. `in_flight`: the ids of the books whose blurbs it is drafting now. Other drafts that it has
-    claimed can be claimed again, because the connection may have failed just after the first claim.
-    `sample`: this process has no model, only sample text. It then skips books with chapters that a model has written.
+    `owner`: this process. `in_flight`: the ids of the books whose blurbs this process is drafting now. A draft that
+    `owner` has claimed but is not drafting can be claimed again, because the connection may have failed just after the
+    first claim. `sample`: this process has no model and can only write sample text. Books with chapters written by a
+    model are then skipped.
     """
     row = await db.fetchrow(CLAIM, owner, in_flight, sample)
     return row and _claimed(row)
@@ -77,7 +81,7 @@ FINISH = f"""
 
 
 async def finish(db: DB, claimed: ClaimedBlurb, owner: UUID, blurb: str = "") -> None:
-    """Delete the draft if `owner` still has it, and set the book's blurb unless the author has written one."""
+    """Delete the draft if `owner` still has it, and set the book's blurb unless the author has written a blurb."""
     await db.execute(FINISH, claimed.book_id, claimed.task, owner, blurb)
 
 
@@ -104,7 +108,7 @@ FILL_IN = "UPDATE book SET blurb = $2, updated_at = now() WHERE id = $1 AND blur
 
 
 async def fill_in(connection: asyncpg.Connection, book_id: int, blurb: str) -> None:
-    """Set the book's blurb unless it has one."""
+    """Set the book's blurb if it has none."""
     await connection.execute(FILL_IN, book_id, blurb)
 
 
@@ -112,5 +116,5 @@ RELEASE = "UPDATE blurb_draft SET owner = NULL, tries = tries - 1 WHERE owner = 
 
 
 async def release(db: DB, owner: UUID) -> None:
-    """Release the drafts that this process has not finished, without counting the attempt."""
+    """Release the drafts that this process has not finished. Their current attempts are not counted in `tries`."""
     await db.execute(RELEASE, owner)

@@ -19,7 +19,7 @@ class BookState:
     """A book, its newest run and the state of its account's slot, as `lock` reads them.
 
     A run is the writing of a book. Each account has one slot: at most one of its runs is written at a time.
-    `target_word_count`: the book's target, or the sum of its chapters' targets if that is more.
+    `target_word_count`: the book's target, or the sum of its chapters' targets if that sum is larger.
     `run`: the newest run, finished or not; None if the book has never had one.
     `chapters`: how many chapters the book has. `written`: how many of them have content.
     `todo`: how many chapters have no content, or are marked to be written again by `run`.
@@ -28,8 +28,8 @@ class BookState:
     `owner_alive`: the process that owns `run` is alive.
     `job`: the kind of model work outside a run, such as an outline, that a living process does on the book; or None.
     `job_row`: the database has a row for such work, perhaps left by a dead process.
-    `writer`: the model that wrote the last chapter that has a text by a model; None if all texts are the author's or
-    sample text, which is written if no model is configured.
+    `writer`: the model of the last chapter in the book whose text a model wrote; None if no model wrote any. Sample
+    text, which is written if no model is configured, does not count as a model's.
     """
 
     target_word_count: int
@@ -111,8 +111,8 @@ async def lock(
     """Lock the account's slot, its subscription, the book's newest run and the book, and return the book's state.
 
     Returns None if the account has no such book. `call_seconds`: for how long a paused run may take up the slot to
-    finish its last model call. `every_run`: lock the book's older runs too. Deleting the book needs this, because it
-    deletes them, while another transaction may be storing a late reply for one of them.
+    finish its last model call. `every_run`: lock the book's older runs too. This is needed to delete the book, because
+    its runs are deleted with it, while another transaction may be storing a late reply for one of them.
     """
     await slots.lock(connection, account_id)
     if not await connection.fetchval(LOCK, account_id, book_id, None if every_run else 1):

@@ -136,7 +136,10 @@ LOCK = f"{FIND} FOR NO KEY UPDATE"
 
 
 async def lock(db: DB, account_id: int, book_id: int) -> Book | None:
-    """Lock the book against other writers until the transaction ends. Returns it. Lock a book before its chapters."""
+    """Lock the account's book against other writers until the transaction ends, and return the book.
+
+    Always lock a book before its chapters.
+    """
     row = await db.fetchrow(LOCK, account_id, book_id)
     return row and book_of(row)
 
@@ -189,7 +192,7 @@ TOUCH = "UPDATE book SET updated_at = now() WHERE id = $1"
 
 
 async def touch(db: DB, book_id: int) -> None:
-    """Set the book's time of change to now."""
+    """Set the time of the book's last change to now."""
     await db.execute(TOUCH, book_id)
 
 
@@ -312,5 +315,5 @@ SET_STATUS = """
 async def set_status(
     db: DB, book_id: int, status: BookStatus, funding_source: FundingSource | None = None, *, touch: bool = True
 ) -> None:
-    """Set the book's status and, if given, its funding source. `touch`: also update the book's time of change."""
+    """Set the book's status and, if given, its funding source. `touch`: also update the time of its last change."""
     await db.execute(SET_STATUS, book_id, status, funding_source, touch)

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 def _taking(table: str, owner: str, *, also: str = "", its_value: str = "", its_change: str = "") -> str:
     """SQL that takes a token from the bucket named $2 of the owner $1.
 
-    $3 is the bucket's capacity, $4 the number of tokens that it gains per second.
-    `also`: one more column to set, with its value in a new row (`its_value`) and in an existing row (`its_change`).
-    It is one statement, so two processes never hand out the same token. A refused request changes no row.
+    $3 is the bucket's capacity, $4 the number of tokens that the bucket gains per second.
+    `also`: SQL that names one more column to set; `its_value` sets it in a new row, `its_change` in an existing row.
+    The SQL is one statement, so two processes never hand out the same token. A refused request changes no row.
     """
     return f"""
     WITH taken AS (
@@ -55,7 +55,7 @@ TAKE_FROM = _taking(
 
 
 async def take_from(db: DB, name: str, caller: str, *, capacity: int, rate: float) -> tuple[bool, float]:
-    """Like `take`, for the bucket of any caller, such as a network address, instead of an account."""
+    """Like `take`, but for callers that are not accounts, such as network addresses."""
     return await _take(db, TAKE_FROM, caller, name, capacity, rate)
 
 

@@ -43,7 +43,7 @@ async def of_book(db: DB, book_id: int) -> list[Chapter]:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """A chapter that may have been loaded without its text. `bytes`: the size of its text in bytes, loaded or not."""
+    """A chapter that may have been loaded without its text. `bytes`: the size of its text, even if not loaded."""
 
     chapter: Chapter
     bytes: int
@@ -64,7 +64,7 @@ SKETCH_OF_BOOK = f"""
 async def sketch_of_book(db: DB, book_id: int, most: int, known: Sequence[int] = ()) -> list[Sketch]:
     """The book's chapters in order, except those whose ids are in `known`. The caller has checked the book's owner.
 
-    If the texts of these chapters have more than `most` bytes together, all of them are left out (empty).
+    If the texts of the returned chapters have more than `most` bytes in total, all texts are left out (empty).
     """
     rows = await db.fetch(SKETCH_OF_BOOK, book_id, most, known)
     return [Sketch(chapter_of(row), row["bytes"]) for row in rows]
@@ -144,7 +144,7 @@ SKETCH_OF_ACCOUNT = f"""
 
 
 async def sketch_of_account(db: DB, account_id: int, book_id: int | None = None) -> list[Sketch]:
-    """Every chapter of the account's books, or only of `book_id`, without its text, newest book first."""
+    """Every chapter of the account's books (or only of the book `book_id`), without its text. Newest book first."""
     return [Sketch(chapter_of(row), row["bytes"]) for row in await db.fetch(SKETCH_OF_ACCOUNT, account_id, book_id)]
 
 
@@ -176,7 +176,7 @@ async def find(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
 
 
 def _lock(columns: str) -> str:
-    """SQL that locks an account's book, then its chapter (the join runs after the subquery), and reads `columns`."""
+    """SQL that locks an account's book, then one of its chapters (joined after the subquery), and reads `columns`."""
     return f"""
     SELECT {columns}
       FROM (SELECT b.id FROM book b
@@ -207,7 +207,7 @@ LOCK_ITS_BOOK = """
 async def lock_its_book(connection: DB, account_id: int, chapter_id: int) -> None:
     """Lock the chapter's book until the transaction ends. Call it before `save`, in the same transaction.
 
-    Otherwise `save` could wait for the book in the middle of its statement, use an outdated row, or deadlock.
+    Without this, `save` could wait for the book in the middle of its statement, use an outdated row, or deadlock.
     """
     await connection.execute(LOCK_ITS_BOOK, account_id, chapter_id)
 
@@ -216,7 +216,7 @@ LOCK_VERSION = _lock("c.content_version")
 
 
 async def lock_version(db: DB, account_id: int, chapter_id: int) -> int | None:
-    """Lock the chapter like `lock`, and return only its content version. None if it is not the account's."""
+    """Lock the chapter like `lock`, but return only its content version. None if the account has no such chapter."""
     version: int | None = await db.fetchval(LOCK_VERSION, account_id, chapter_id)
     return version
 
@@ -247,8 +247,8 @@ CHANGES_STILL_IN = """(
 def settled_status(book: str, lacks_text: str, chapter_id: str) -> str:
     """SQL for the status of a book after an edit (not a run) has filled or emptied one of its chapters.
 
-    `lacks_text`: the SQL condition that the chapter is empty now. `completed` becomes `outline` if a chapter is empty,
-    and `outline` becomes `completed` if none is and the newest run was completed. Any other status stays.
+    `lacks_text`: the SQL condition that this chapter is empty now, which turns `completed` into `outline`. `outline`
+    becomes `completed` if no chapter is empty and the book's newest run was completed. Any other status stays.
     """
     return f"""CASE WHEN {book}.status = 'completed' AND {lacks_text} THEN 'outline'
                      WHEN {book}.status = 'outline' AND NOT ({lacks_text})
@@ -324,8 +324,8 @@ async def save(
 
     If the text changes, the former text becomes a revision, and quality notes that no longer apply are dropped.
     `origin`: what replaces the former text. `words`: the word count of the new text. `writer`: the model that wrote it.
-    With None, the former writer stays, but sample text counts as the author's own once more than half of it is
-    replaced. `unbounded`: the slug of a plan; do nothing and return None unless that plan has unlimited storage.
+    If None, the chapter's writer stays, but sample text counts as the author's own once most of it is replaced.
+    `unbounded`: the slug of a plan; unless that plan has unlimited storage, nothing is saved and None is returned.
     """
     content = changes.get("content")
     status = ChapterStatus.COMPLETED if content else ChapterStatus.PENDING

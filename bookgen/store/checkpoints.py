@@ -30,7 +30,7 @@ from bookgen.store.runs import run_of
 
 @dataclass(frozen=True, slots=True)
 class ChapterStart:
-    """A run whose next chapter was just announced. `replay`: it has stored replies of model calls that it can reuse."""
+    """A run whose next chapter was just announced. `replay`: the run has stored replies that it can reuse."""
 
     run: Run
     replay: bool
@@ -62,10 +62,10 @@ class FinishedChapter:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A run after one of its chapters was committed. If `run.call_started_at` is set, the next chapter is announced.
+    """A run after one of its chapters was committed. If `run.call_started_at` is set, its next chapter is announced.
 
-    `book_updated_at`: the book's time of change, which a checkpoint does not alter. It is None if the text was not put
-    into the chapter, because the author has edited or removed the chapter since its writing began.
+    `book_updated_at`: the time of the book's last change, which a checkpoint does not alter. It is None if the text was
+    not put into the chapter, because the author has edited or removed the chapter since its writing began.
     """
 
     run: Run
@@ -82,7 +82,10 @@ async def _lock_run(connection: asyncpg.Connection, run_id: UUID) -> Run | None:
 
 @dataclass(frozen=True, slots=True)
 class _Chapters:
-    """Counts of the run's chapters. `done`: how many it need not write. `next`: the number of the next to write."""
+    """Counts of the chapters of a run's book. `done`: how many of them the run does not have to write.
+
+    `next`: the number of the chapter to write next; None if no chapter is left.
+    """
 
     total: int
     done: int
@@ -153,9 +156,10 @@ BEGIN_PHASE = """
 
 
 async def begin_phase(db: DB, run: Run, writer: str | None = None) -> Run | None:
-    """Announce work of the run that writes no chapter, such as proofreading. `writer`: the model that does it, if any.
+    """Announce work of the run that writes no chapter, such as proofreading.
 
-    Returns the run. None if it is not running, is in another phase by now, or was taken over by another process.
+    `writer`: the model that does the work, if any. Returns the run. Returns None if the run is not running, is already
+    in another phase, or was taken over by another process.
     """
     row = await db.fetchrow(BEGIN_PHASE, run.id, run.epoch, run.phase, RunStatus.RUNNING, writer)
     return row and run_of(row)
@@ -217,10 +221,10 @@ KEEP_EDIT = """
 
 
 async def _keep(connection: asyncpg.Connection, run: Run, chapter: FinishedChapter) -> bool:
-    """Store the text of a chapter. Returns whether it became the chapter's content.
+    """Store the text of a chapter. Returns whether the text became the chapter's content.
 
-    If the author has edited the chapter since its writing began, the edit stays and the text goes to the revisions. If
-    the author has removed the chapter, the text is dropped with it.
+    If the author has edited the chapter since its writing began, the author's text stays and the new text becomes a
+    revision. If the author has removed the chapter, the new text is discarded.
     """
     former = await connection.fetchrow(LOCK_CHAPTER, chapter.chapter_id, run.book_id)
     if former is None:
@@ -260,7 +264,7 @@ REPLACE = """
 async def _replace(
     connection: asyncpg.Connection, chapter: FinishedChapter, former: Record, notes: list[dict[str, Any]]
 ) -> None:
-    """Make the text the chapter's content. A text that it replaces goes to the revisions."""
+    """Make the new text the chapter's content. If the chapter had a text, that text becomes a revision."""
     chapter_id = chapter.chapter_id
     if former["content"]:
         told = former["content"], former["word_count"], former["writer"]

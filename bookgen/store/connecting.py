@@ -12,10 +12,10 @@ ATTRIBUTE = "target_session_attrs"
 
 
 async def connect(dsn: str, *, timeout: float, **options: Any) -> Any:  # noqa: ASYNC109 (asyncpg's)
-    """Like `asyncpg.connect`. If the URL names several hosts, connect to the first one to answer that takes writes.
+    """Like `asyncpg.connect`. If the URL names several hosts, connect to the first that answers and accepts writes.
 
-    All hosts are tried at once: asyncpg would try them in order, and wait until `timeout` for a dead machine, which may
-    not even refuse a connection. If no host takes writes, the most informative error is raised.
+    All hosts are tried at once. asyncpg would try them in order, and might wait until `timeout` for a dead machine. If
+    no host accepts writes, the most informative error is raised.
     """
     hosts = hosts_of(dsn)
     if len(hosts) == 1:
@@ -26,7 +26,7 @@ async def connect(dsn: str, *, timeout: float, **options: Any) -> Any:  # noqa: 
 
 
 def hosts_of(dsn: str) -> list[str]:
-    """A DSN for each host of the URL, or the DSN itself if it names no host or only one."""
+    """One DSN for each host that `dsn` names. If `dsn` names no host or only one, the list contains just `dsn`."""
     parts = urlsplit(dsn)
     login, at, hosts = parts.netloc.rpartition("@")
     if not hosts:
@@ -35,7 +35,7 @@ def hosts_of(dsn: str) -> list[str]:
 
 
 async def _first(attempts: list[asyncio.Task[Any]]) -> Any:
-    """The first connection that is made. The others are closed. If all fail, raises the most informative error."""
+    """The first connection that is made; the others are closed. If all fail, raises the most informative error."""
     waiting = set(attempts)
     try:
         while waiting:
@@ -56,9 +56,9 @@ def _close(attempt: asyncio.Task[Any]) -> None:
 
 
 def _most_telling(errors: list[BaseException]) -> BaseException:
-    """The error that best tells why no host could be used.
+    """The error that best explains why no host could be used.
 
-    An error that a server sent, such as a wrong password, comes before a host that cannot be reached. A host that takes
-    no writes comes last.
+    An error that a server sent, such as a wrong password, is preferred to an unreachable host, and an unreachable host
+    to a host that accepts no writes.
     """
     return min(errors, key=lambda error: (not isinstance(error, asyncpg.PostgresError), not isinstance(error, OSError)))

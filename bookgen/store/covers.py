@@ -109,9 +109,10 @@ FORGET_UNSELECTED = """
 
 
 async def forget_unselected(db: DB, keep: int | None, seconds: float | None) -> int:
-    """Delete one batch of unselected covers: those beyond the `keep` newest of a book, and those older than `seconds`.
+    """Delete one batch of unselected covers, and return how many were deleted.
 
-    None: no such limit. Returns how many were deleted.
+    Of each book, only the newest `keep` unselected covers stay, and only if they are not older than `seconds`. None
+    means no such limit.
     """
     status: str = await db.execute(FORGET_UNSELECTED, keep, seconds, BATCH)
     return int(status.split()[-1])

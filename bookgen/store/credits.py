@@ -102,7 +102,7 @@ ADD_LOT = """
 async def add_lot(
     connection: DB, account_id: int, checkout_id: int | None, credits: int, words_per_book: int
 ) -> int | None:
-    """Add a lot of credits and return its id. None if there is already a lot for this checkout (the purchase).
+    """Add a lot of credits and return its id. None if this checkout (the purchase) already has a lot.
 
     `words_per_book`: the length of the longest book, in words, that one of these credits pays for.
     """
@@ -131,10 +131,10 @@ SET_REFUND_DUE = """
 
 
 async def set_refund_due(connection: DB, checkout_id: int, credits: int) -> list[tuple[int, int]]:
-    """Set how many credits of a purchase have been refunded in total, and therefore have to be taken back.
+    """Set how many credits of a purchase have been refunded in total. The account must return this number of credits.
 
-    If more than `credits` were taken back before, the surplus is put back into the lot of the purchase. The function
-    then returns a list with one pair, the id of the lot and the number of credits put back; otherwise an empty list.
+    If more than `credits` were already taken back, the surplus returns to the lot of the purchase. The result is then a
+    list with one pair, the id of the lot and the size of the surplus; otherwise an empty list.
     """
     rows = await connection.fetch(SET_REFUND_DUE, checkout_id, credits)
     return [(row["id"], row["returned"]) for row in rows if row["returned"]]

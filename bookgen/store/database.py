@@ -50,7 +50,7 @@ BROKEN = (asyncpg.InternalClientError, asyncpg.ReadOnlySQLTransactionError, Time
 
 
 class Connection(asyncpg.Connection):  # type: ignore[misc]
-    """A connection that raises Unavailable if the server is gone, and is not reset when it is released.
+    """A connection that raises Unavailable if it loses the server, and is not reset when it is released.
 
     The reset would cost a round trip. Skipping it is safe because no code keeps session state on a pooled connection:
     no SET without LOCAL, no LISTEN, no session-level advisory lock.
@@ -88,7 +88,7 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
 
 
 class Loan:
-    """A connection that `Pool.acquire` will lend. Use it with `async with`, or await it and release the result."""
+    """The result of `Pool.acquire`, for `async with`. If it is awaited instead, the connection must be released."""
 
     __slots__ = ("_connection", "_patience", "_pool")
 
@@ -114,8 +114,9 @@ class Loan:
 class Pool(asyncpg.Pool):  # type: ignore[misc]
     """A connection pool that serves waiting callers in order.
 
-    A caller gets Unavailable after QUEUE_SECONDS of waiting. It gets it earlier if no connection has been returned to
-    the pool for `patience` seconds, because the database may then be unresponsive.
+    A caller gets Unavailable after waiting for QUEUE_SECONDS, or for `patience` seconds if that is longer. The wait
+    ends earlier, also with Unavailable, if the pool gets no connection back for `patience` seconds, because the
+    database may then be unresponsive.
     """
 
     __slots__ = ("_lent", "_moved_at", "_patience", "_queued", "_turns")
@@ -212,10 +213,10 @@ async def open_pool(
     pooled: bool = False,
     statement_cache: bool = True,
 ) -> Pool:
-    """Open a pool of at most `size` connections, `warm` of them at once, so that a wrong DSN fails here.
+    """Open a pool of at most `size` connections. `warm` of them are opened now, so that a wrong DSN fails here.
 
-    `patience`: see `Pool`. `silence`: after how many seconds without a result a statement is given up. `pooled`: the
-    DSN leads to a transaction pooler, which does not accept session settings.
+    `patience`: see `Pool`. `silence`: how many seconds a statement may take. `pooled`: the DSN leads to a transaction
+    pooler, which does not accept session settings.
     """
     pool = Pool(
         dsn,
@@ -241,7 +242,7 @@ async def open_pool(
 
 
 async def connect_unbounded(dsn: str) -> Connection:
-    """A connection outside the pools, for work that exceeds their time limits. `dsn` must bypass any pooler."""
+    """A connection outside the pools, for work that exceeds the pools' time limits. `dsn` must bypass any pooler."""
     unbounded = dict.fromkeys(BOUNDS.keys() - {"plan_cache_mode"}, "0")
     with transient_as_unavailable():
         connection: Connection = await connect(
@@ -255,7 +256,7 @@ async def connect_unbounded(dsn: str) -> Connection:
 
 
 class Database:
-    """The service's connection pools. Store functions take one of them, or a connection from one.
+    """The service's connection pools. Store functions take one of these pools, or a connection from a pool.
 
     `direct_dsn` bypasses any transaction pooler, so its sessions keep their settings and listeners.
     """
@@ -320,7 +321,7 @@ ROOM = """
 
 
 async def room(connection: asyncpg.Connection) -> int:
-    """The most connections that the database's server allows for our role and database, all processes together."""
+    """How many connections the database server allows for bookgen's role and database, all processes together."""
     return int(await connection.fetchval(ROOM))
 
 

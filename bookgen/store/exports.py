@@ -61,7 +61,7 @@ FORGET_OLD = """
 async def keep(db: DB, book_id: int, digest: str, kind: str, new: NewFile, limits: ExportLimits) -> bool:
     """Cache the file, and delete the oldest files beyond the limits. Returns whether the file was cached.
 
-    Returns False if the book is gone, or if another process has cached the same file.
+    It is not cached if the book is gone, or if the cache has the same file already.
     """
     kept = bool(await db.fetchval(KEEP, book_id, digest, kind, new.body, new.file_id))
     await db.execute(FORGET_OLD, book_id, limits.files_per_book, limits.bytes_per_account)

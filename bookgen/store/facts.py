@@ -83,10 +83,10 @@ REPLACE = f"""
 
 
 async def replace(connection: Connection, chapter_id: int, content_hash: str, noted: Sequence[Fact]) -> None:
-    """Replace the chapter's facts with those in `noted`, which a model has found in its stored text.
+    """Replace the chapter's facts with those in `noted`, which a model has found in the chapter's stored text.
 
-    `content_hash`: the hash of that text. An author's decision about a former fact is carried over if the fact is noted
-    again. If it is not, but its quote is still in the text, the former fact stays.
+    `content_hash`: the hash of that text. If a fact is noted again, the author's decision about it is carried over. If
+    a fact with a decision is not noted again, it stays as long as its quote is still in the text.
     """
     names = ("kind", "event", "subject", "value", "quote")
     values = ([getattr(fact, name) for fact in noted] for name in names)

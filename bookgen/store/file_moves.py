@@ -50,7 +50,10 @@ ELSEWHERE = """
 
 
 async def elsewhere(db: DB, place: str | None) -> tuple[int, int]:
-    """How many pictures and exports are not in `place`, and their size in bytes. None means the database itself."""
+    """How many pictures and exports are not in `place`, and their total size in bytes.
+
+    A `place` of None is the database itself.
+    """
     row = await db.fetchrow(ELSEWHERE, place)
     return row["files"], row["bytes"]
 
@@ -64,7 +67,7 @@ PICTURES = f"""
 
 
 async def pictures(db: DB, place: str | None, after: str) -> list[MovablePicture]:
-    """The next pictures that are not in `place`, ordered by key. `after`: the last key that was handled."""
+    """The next pictures that are not in `place`, ordered by key. `after`: the key of the last picture handled."""
     return [
         MovablePicture(row["key"], row["bytes"], _file(row)) for row in await db.fetch(PICTURES, place, after, BATCH)
     ]
@@ -79,7 +82,7 @@ EXPORTS = f"""
 
 
 async def exported(db: DB, place: str | None, after: tuple[int, str]) -> list[MovableExport]:
-    """The next exported files that are not in `place`. `after`: the book id and digest of the last one handled."""
+    """The next exports that are not in `place`. `after`: the book id and digest of the last export handled."""
     rows = await db.fetch(EXPORTS, place, *after, BATCH)
     return [MovableExport(row["book_id"], row["digest"], row["bytes"], _file(row)) for row in rows]
 

@@ -1,7 +1,8 @@
-"""Holds: allowances and credits set aside for runs. A completed run turns its hold into a consumption.
+"""Holds: allowances and credits set aside for runs. When a run completes, its hold becomes a consumption.
 
-A run is the writing of a book. A plan's allowance pays for some books each period, and a credit for one book. If a run
-ends early, its hold may be kept: it is then reserved for another run of the same book for a time.
+A run is the writing of a book. A consumption means that the allowance or credit is used up. A plan's allowance pays for
+some books each period, and a credit for one book. If a run ends early, its hold may be kept: for a time, it is then
+reserved for another run of the same book.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ LEAVE_BOOK = "UPDATE hold SET book_id = NULL WHERE id = $1"
 
 
 async def leave_book(connection: DB, hold_id: int) -> None:
-    """Detach a kept hold from its book, so that it pays for nothing. It still counts as used until it expires."""
+    """Detach a kept hold from its book, so that the hold pays for no book. It still counts as used until it expires."""
     await connection.execute(LEAVE_BOOK, hold_id)
 
 

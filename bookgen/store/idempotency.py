@@ -57,8 +57,8 @@ FIND = "SELECT request, status, answer, book_id FROM idempotency_key WHERE accou
 async def claim(db: DB, keyed: KeyedRequest) -> KeyedAnswer | None:
     """Take the key for this request and return None. If an earlier request has the key, return its row instead.
 
-    A key is free again after a day, and earlier if its request got no answer: after an hour, or when its process has
-    died.
+    A key is free again after a day. If its request got no answer, it is free after an hour, or as soon as the process
+    that handled the request has died.
     """
     while not await db.fetchval(CLAIM, keyed.account_id, keyed.key, keyed.request, keyed.owner):
         if row := await db.fetchrow(FIND, keyed.account_id, keyed.key):
@@ -73,9 +73,9 @@ KEEP = """
 
 
 async def keep(db: DB, keyed: KeyedRequest, status: int, answer: bytes | None, book_id: int | None) -> None:
-    """Store the answer under the key. If the answer is too large to store, `answer` is None.
+    """Store the answer under the key. `answer` is None if the answer is too large to store.
 
-    A repeated request is then answered with the book `book_id` instead.
+    A repetition of the request then gets the book `book_id` as its answer.
     """
     await db.execute(KEEP, keyed.account_id, keyed.key, keyed.request, keyed.owner, status, answer, book_id)
 

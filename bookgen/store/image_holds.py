@@ -28,9 +28,10 @@ HELD = f"""
 
 
 async def held(db: DB, account_id: int, period_start: datetime, *, but_of: int | None = None) -> int:
-    """How many images of the period's allowance are reserved for images in the making.
+    """How many images of the period's allowance are reserved.
 
-    `but_of`: the id of a book. The images that a run of this book still has to make are not counted.
+    Reserved are images that are being made, and those that runs of children's books still have to make. `but_of`: the
+    id of a book whose run is left out of this count.
     """
     images: int = await db.fetchval(HELD, account_id, period_start, but_of)
     return images

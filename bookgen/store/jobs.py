@@ -46,8 +46,8 @@ EDITS_IN_FLIGHT = f"""
 async def edits_in_flight(db: DB, account_id: int, free_outlines: int) -> Rewrite:
     """The AI edits that jobs in progress on the account's books will cost.
 
-    An outline counts as one if its book has had `free_outlines` outlines before. For the other outlines, see
-    `billing.outlines.beyond_free`.
+    An outline counts as one AI edit if its book has had at least `free_outlines` outlines before. The other outlines
+    are not counted here: see `billing.outlines.beyond_free`.
     """
     row = await db.fetchrow(EDITS_IN_FLIGHT, account_id, free_outlines)
     return Rewrite(int(row["edits"]), int(row["unpaid_words"]))
@@ -57,7 +57,7 @@ RESERVED_EDITS = "SELECT edits, unpaid_words FROM book_job WHERE book_id = $1"
 
 
 async def reserved_edits(db: DB, book_id: int) -> Rewrite:
-    """The AI edits that the book's job has reserved. Both numbers are 0 without a job, and for an outline."""
+    """The AI edits that the book's job has reserved. Both numbers are 0 if there is no job, or if it is an outline."""
     row = await db.fetchrow(RESERVED_EDITS, book_id)
     return Rewrite(row["edits"], row["unpaid_words"]) if row else Rewrite(0, 0)
 

@@ -45,9 +45,9 @@ CONSUME = f"""
 async def consume(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> str | None:
     """Mark the link as used, and return the e-mail address that it was made for. None if the link is not valid.
 
-    A link is valid once, until it expires, and only as long as its address is still the account's: a link that verifies
-    an address needs the current or the pending address, one that approves a change of address needs the pending
-    address, and the others need the current address. A link that undoes a change of address is valid for any address.
+    A link is valid once, until it expires, and while its address still fits the account. A link that verifies an
+    address needs the account's current or pending address. A link that approves a change of address needs the pending
+    address. A link that undoes a change of address is valid for any address. All other links need the current address.
     """
     email: str | None = await db.fetchval(CONSUME, account_id, purpose, token_hash)
     return email
@@ -77,7 +77,7 @@ VOID_LATER = """
 
 
 async def void_later(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> None:
-    """Invalidate the account's links of this purpose that were created after the one with this hash."""
+    """Invalidate the account's links of this purpose that were created after the link with this hash."""
     await db.execute(VOID_LATER, account_id, purpose, token_hash)
 
 
@@ -100,7 +100,10 @@ COUNT_WITHIN = """
 
 
 async def count_within(db: DB, account_id: int, purpose: LinkPurpose, email: str, span: timedelta) -> int:
-    """How many links of this purpose were made in the last `span` for the account or the address, whichever is more."""
+    """How many links of this purpose were made in the last `span`.
+
+    Returns the number for the account or the number for the address, whichever is larger.
+    """
     count: int = await db.fetchval(COUNT_WITHIN, account_id, purpose, email, span)
     return count
 

@@ -13,10 +13,10 @@ from bookgen.store.database import DB
 
 @dataclass(frozen=True, slots=True)
 class DueMail:
-    """An e-mail that has to be sent now.
+    """An e-mail that has to be sent now. `account_id`: the account that the link in the e-mail is for.
 
-    `account_id`: the account that its link is for. None if that is the account that has the address `email` when the
-    e-mail is sent, if any.
+    If `account_id` is None, the link is for the account that has the address `email` at the time of sending, if there
+    is such an account.
     """
 
     id: int
@@ -34,7 +34,7 @@ ENQUEUE = "INSERT INTO mail (purpose, email, account_id, details) VALUES ($1, $2
 async def enqueue(
     db: DB, purpose: LinkPurpose | Notice, email: str, account_id: int | None = None, **details: str
 ) -> None:
-    """Queue an e-mail, which is sent once the caller's transaction commits. `details`: values for its text."""
+    """Queue an e-mail, which is sent once the caller's transaction commits. `details`: values for the e-mail's text."""
     await db.execute(ENQUEUE, purpose, email, account_id, details)
 
 

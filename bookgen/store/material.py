@@ -175,9 +175,10 @@ HAS_PLAN = """
 async def write_plan(
     connection: asyncpg.Connection, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
 ) -> None:
-    """Store the story bible, and titles and summaries of chapters, of a book that has none. Call it in a transaction.
+    """Store the story bible, and the titles and summaries of the chapters, of a book without an outline.
 
-    Chapters that have a summary are not changed. Does nothing if the book's story bible has more than its author wrote.
+    Call it in a transaction. Chapters that already have a summary are not changed. Nothing is changed if the book's
+    story bible has an entry that its author did not write.
     """
     numbers, titles, summaries, *_ = _columns(plans)
     await connection.execute(PLAN, book_id, numbers, titles, summaries)
@@ -251,11 +252,11 @@ async def rewrite(
     original_words: int = 0,
     writer: str = "",
 ) -> None:
-    """Replace a chapter's text by a model's. The former text becomes a revision.
+    """Replace a chapter's text with a text by a model. The former text becomes a revision.
 
-    If the chapter is no longer at content version `seen`, its text has been edited: it stays, and the new text becomes
-    the revision. `original`: the text as the model wrote it, if the quality gate (the checks of a model's text) has
-    corrected it; it becomes a revision too. `quality`: the notes of the quality gate.
+    If the chapter is no longer at content version `seen`, its text has been edited: the edited text stays, and the new
+    text becomes the revision. `original`: the text as the model wrote it, if the quality gate (the checks of a model's
+    text) has corrected it; it becomes a revision too. `quality`: the notes of the quality gate.
     """
     replaced = await connection.fetchval(
         REWRITE, chapter_id, content, word_count, quality, seen, original, original_words, writer
@@ -286,7 +287,7 @@ CARRY_DIGEST = """
 
 
 async def carry_digest(connection: asyncpg.Connection, chapter_id: int, former: str, corrected: str) -> None:
-    """Let the digest of the chapter's former text, if there is one, also be that of its corrected text.
+    """If the chapter's former text has a digest, store the same digest for the chapter's corrected text.
 
     `former` and `corrected`: the hashes of these texts.
     """
@@ -304,7 +305,7 @@ KEEP_DIGEST = """
 
 
 async def keep_digests(pool: asyncpg.Pool, book_id: int, digests: Sequence[Digest]) -> None:
-    """Store digests that were just made for texts without one, such as edited texts, and the facts noted with them.
+    """Store digests just made for texts that had none, such as edited texts, and the facts noted with the digests.
 
     They are stored at once, so that a model need not make them again if the work that needs them fails.
     """

@@ -76,8 +76,9 @@ COPY = """
 async def copy(db: DB, book_id: int, copy_id: int, files: Mapping[int, NewFile | None]) -> dict[str, str] | None:
     """Copy a book's pictures to its copy, in the caller's transaction. Returns the new keys by the old keys.
 
-    `files`: by the id of each picture file outside the database, its copy. The value is None if the file is lost; its
-    picture is then left out. If a file is missing from `files`, nothing is copied and None is returned.
+    `files` maps the id of each of the book's files outside the database to the copy of that file. The copy is None if
+    the file is lost; the picture is then left out. If a file is missing from `files`, nothing is copied and None is
+    returned.
     """
     rows = await db.fetch(LOCK_OF_BOOK, book_id)
     if any(row["file_id"] is not None and row["file_id"] not in files for row in rows):

@@ -100,7 +100,8 @@ async def migrate(dsn: str, folder: Path) -> list[str]:
 async def lock(connection: asyncpg.Connection) -> None:
     """Take the migration lock. Waits while another process migrates. The lock ends with the session.
 
-    It polls because a statement waiting for a lock holds a snapshot, and a concurrent index build would wait for that.
+    It polls because a statement waiting for a lock holds a snapshot, and a concurrent index build in another session
+    would wait for that snapshot to end.
     """
     while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", LOCK):  # noqa: ASYNC110 (as above)
         await asyncio.sleep(LOCK_POLL_SECONDS)
@@ -139,7 +140,7 @@ PROPERTIES = """
 
 
 async def require_usable_database(connection: asyncpg.Connection) -> bool:
-    """Check that the database can have our tables. Returns whether it has them already.
+    """Check that the database can have bookgen's tables. Returns whether it has them already.
 
     Raises StartupError if the role cannot create tables, or if the database's encoding is not UTF8.
     """
@@ -162,7 +163,7 @@ APPLIED = "SELECT version, sha256 FROM schema_migration"
 
 
 async def applied(connection: asyncpg.Connection) -> dict[int, str]:
-    """The SHA-256 of each migration that the database has, by version."""
+    """The SHA-256 of each migration that was applied to the database, by version."""
     return {row["version"]: row["sha256"] for row in await connection.fetch(APPLIED)}
 
 
@@ -183,9 +184,9 @@ def _missing(migrations: list[Migration], applied: dict[int, str]) -> list[Migra
 
 
 async def _apply(dsn: str, connection: asyncpg.Connection, migration: Migration) -> None:
-    """Apply one migration.
+    """Apply one migration. Raises StartupError if it fails or waits too long for a lock.
 
-    Raises StartupError if it fails, or if it waits too long for a lock. The error then names the sessions holding it.
+    In the latter case, the error names the sessions that hold the lock.
     """
     run = _build_indexes if migration.is_concurrent else _run_with_retries
     applying, holders = asyncio.ensure_future(run(connection, migration)), ""
@@ -250,7 +251,7 @@ IS_INVALID = "SELECT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass
 
 
 async def _build_indexes(connection: asyncpg.Connection, migration: Migration) -> None:
-    """Build the missing indexes of the file. An invalid index is the remains of an interrupted build; it is dropped."""
+    """Build the missing indexes of the file. First drops any invalid index, which an interrupted build has left."""
     for statement in _INDEX.finditer(migration.sql):
         name = statement.group(1)
         if await connection.fetchval(IS_INVALID, name):

@@ -40,8 +40,8 @@ class LedgerEntry:
 class Step:
     """The result of a model call, ready to be stored. `key`: the hash of the request. `reply`: a TextReply as JSON.
 
-    `words`: how many words were asked for. If the run is stopped before the reply is stored, the reply cannot be used,
-    and they are counted as lost.
+    `words`: how many words the model was asked for. If the run is stopped before the reply is stored, the reply cannot
+    be used, and these words are counted as lost.
     """
 
     key: str

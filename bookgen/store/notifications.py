@@ -42,12 +42,15 @@ async def notify_waiting(connection: asyncpg.Connection) -> None:
 
 
 async def notify_joined(pool: asyncpg.Pool) -> None:
-    """Notify all processes that this one has joined. They drop their cached statuses, since it may change any book."""
+    """Notify all processes that this one has joined.
+
+    They then drop their cached statuses, because the new process may change any book.
+    """
     await pool.execute(NOTIFY, CHANNEL, str(JOINED))
 
 
 async def notify_busy(pool: asyncpg.Pool, model: str, seconds: float) -> None:
-    """Notify all processes that the model's provider wants no calls for this many seconds."""
+    """Notify all processes that the model's provider must not be called for this many seconds."""
     await pool.execute(NOTIFY, BUSY, f"{seconds:.3f} {model}")
 
 

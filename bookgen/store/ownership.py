@@ -1,9 +1,9 @@
 """Which process owns a run: sharing runs out, taking them over from dead processes, handing over, releasing.
 
-A run is the writing of a book. The process that owns it writes it. A process is alive while it renews its lease, a row
-with an expiry time. Each process has one model, and may only write runs that this model may continue. `call_started_at`
-of a run is set while a model call or other work of the run is in flight.
-The docstring of `store/runs.py` lists which statement writes a run in which state.
+A run is the writing of a book, and the process that owns the run does the writing. A process is alive while it renews
+its lease, a row with an expiry time. Each process has one model, and may only write runs that this model may continue.
+`call_started_at` of a run is set while a model call or other work of the run is in flight. The docstring of
+`store/runs.py` lists which statement writes a run in which state.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from bookgen.store.writers import may_write, takes_work
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """How a process's share of the runs compares with the number that it owns.
+    """How a process's share of the runs compares with the number of runs that it owns.
 
-    `room`: how many more runs it may take over. `surplus`: how many runs it should hand over to others. `alive`: its
-    lease is still valid by the database's clock; if not, it must not take over runs.
+    `room`: how many more runs the process may take over. `surplus`: how many runs it should hand over to others.
+    `alive`: the process's lease is still valid by the database's clock. If not, the process must not take over runs.
     """
 
     room: int
@@ -50,8 +50,8 @@ COUNTS = f"""
 async def balance(db: DB, owner: UUID) -> Balance:
     """Compare the number of runs that the process owns with its share: an equal part of the runs that it may write.
 
-    It takes over runs up to its share. It keeps up to a quarter of its share more, or one run if that is more; any
-    beyond that are its surplus.
+    The process may take over runs up to its share. It may keep a quarter more than its share, but at least one run
+    more. Any runs beyond that are its surplus.
     """
     row = await db.fetchrow(COUNTS, owner)
     share = math.ceil(row["running"] / max(1, row["processes"]))
@@ -75,7 +75,7 @@ OWNED = """
 
 
 async def owned(db: DB, owner: UUID) -> list[Run]:
-    """The runs that the process writes, and paused or queued runs for which it is finishing a call."""
+    """The runs that the process writes, and the paused or queued runs whose last call the process is finishing."""
     return [run_of(row) for row in await db.fetch(OWNED, owner)]
 
 
@@ -105,8 +105,8 @@ CLAIM = f"""
 async def claim(db: DB, owner: UUID, limit: int) -> list[Run]:
     """Take over up to `limit` running runs that no living process owns and that the process `owner` may write.
 
-    Returns them in the order of the queue. Runs that `owner` has already are not among them: even if its lease had
-    expired, no other process has taken them.
+    Returns these runs in the order of the queue. Runs that `owner` already has are not returned, even if its lease had
+    expired: as they still name `owner`, no other process has taken them.
     """
     rows = await db.fetch(CLAIM, owner, limit)
     return sorted((run_of(row) for row in rows), key=lambda run: run.queue_seq)
@@ -115,8 +115,8 @@ async def claim(db: DB, owner: UUID, limit: int) -> list[Run]:
 def _with_chapters(take: str) -> str:
     """SQL that runs `take`, an UPDATE of runs, and then resets the chapters being written by paused or queued runs.
 
-    Among the chapters of the updated runs, those with the status `writing` become `completed` with a text, and
-    `pending` without.
+    In the books of these runs, a chapter with the status `writing` becomes `completed` if it has a text, and `pending`
+    if it has none.
     """
     return f"""
     WITH taken AS ({take} RETURNING run.book_id, run.status)
@@ -169,9 +169,9 @@ DISOWN_UNWRITABLE = f"""
 
 
 async def disown_unwritable(db: DB) -> None:
-    """Leave the running runs of dead processes without an owner if no living process has a model that may write them.
+    """Remove the owner of running runs whose process has died, if no living process has a model that may write them.
 
-    They are claimed once a process with the right model joins, without counting a crash.
+    A process with the right model can claim them when it joins, and this is not counted as a crash.
     """
     await db.execute(DISOWN_UNWRITABLE)
 
@@ -185,7 +185,7 @@ WAITING = f"""
 
 
 async def waiting(db: DB, owner: UUID) -> dict[str, int]:
-    """How many running runs without an owner the process `owner` may not write, by the model that each run needs."""
+    """How many running runs have no owner and cannot be written by the process `owner`, by the model that they need."""
     return {row["writer"]: row["runs"] for row in await db.fetch(WAITING, owner)}
 
 
@@ -212,5 +212,5 @@ RELEASE_ALL = """
 
 
 async def release_all(db: DB) -> None:
-    """Leave every active run without an owner. For a restored copy, where none of the processes is alive."""
+    """Remove the owner of every active run. This is for a restored copy, where none of the owners is alive."""
     await db.execute(RELEASE_ALL)

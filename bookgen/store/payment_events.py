@@ -1,6 +1,6 @@
-"""Events from the payment processor, and a version of each object there, such as a customer, that we have read.
+"""Events from the payment processor, and a version number for each object there that we have read, such as a customer.
 
-The version grows whenever we apply the object to our rows, so that an outdated copy of it is not applied.
+The version grows whenever we apply the object to our rows, so that an outdated copy of the object is not applied.
 """
 
 from __future__ import annotations

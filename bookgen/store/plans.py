@@ -1,4 +1,4 @@
-"""Plans. An operator may edit the rows; they are read each time, so a change needs no restart."""
+"""Plans. An operator may edit the rows, which are read each time, so a change needs no restart."""
 
 from __future__ import annotations
 

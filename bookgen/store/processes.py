@@ -1,4 +1,4 @@
-"""Leases: each process has a row with the time until which it counts as alive, and renews it.
+"""Leases: each process has a row with the time until which the process counts as alive. The process keeps extending it.
 
 When the lease of a process has expired, others take over its runs. All times are those of the database's clock.
 """
@@ -40,7 +40,7 @@ async def register(
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """How many other processes are alive, and whether the renewed lease had expired by the server's clock."""
+    """How many other processes are alive, and whether the lease had already expired when it was renewed (`overdue`)."""
 
     others: int
     overdue: bool
@@ -64,9 +64,9 @@ DRAIN = "UPDATE process SET draining = true WHERE boot_id = $1"
 
 
 async def drain(db: DB, boot_id: UUID) -> None:
-    """Mark the process as ending. When others take over its runs, this does not count as a crash.
+    """Mark the process as ending. When other processes take over its runs, this does not count as a crash.
 
-    A process that has lost its lease marks its former row, too.
+    This also works for a process that has already lost its lease.
     """
     await db.execute(DRAIN, boot_id)
 
@@ -75,7 +75,7 @@ SET_WRITER = "UPDATE process SET writer = $2 WHERE boot_id = $1"
 
 
 async def set_writer(db: DB, boot_id: UUID, writer: str) -> None:
-    """Store the name of the process's model. It may become known only later, when a local model server answers."""
+    """Store the name of the process's model, which may become known only when a local model server answers."""
     await db.execute(SET_WRITER, boot_id, writer)
 
 
@@ -115,5 +115,8 @@ PRUNE = """
 
 
 async def prune(db: DB, boot_id: UUID) -> None:
-    """Delete the rows of dead processes. Does nothing unless `boot_id`, the calling process, has a valid lease."""
+    """Delete the rows of dead processes, except those that own an active run.
+
+    Does nothing unless `boot_id`, the calling process, has a valid lease.
+    """
     await db.execute(PRUNE, boot_id)

@@ -15,12 +15,13 @@ from bookgen.store.writers import may_write, takes_work
 class ChapterCounts:
     """Counts of the chapters of a run's book, and of their words.
 
-    `chapters`: all chapters. `texts`: those with a text. `kept`: those with a text that the run need not write again.
-    `new`: those written since the run began. `rewrites`: at least one is still to be written again by the run.
-    `drafting`: the chapter that is being written has no text yet.
+    `chapters`: all chapters. `texts`: the chapters with a text. `kept`: the chapters with a text that the run will not
+    write again. `new`: the chapters written since the run began. `rewrites`: whether the run still has to write a
+    chapter again. `drafting`: whether the chapter that is being written has no text yet.
     `words`: the words of all texts. `book_words`: the word target of the book.
     `words_left`: the sum of the word targets of the chapters that the run still has to write.
-    `chapters_ahead`, `words_ahead`: while the run is queued, what the account's runs before it still have to write.
+    `chapters_ahead`, `words_ahead`: how many chapters and words the account's runs before this one still have to write;
+    0 unless this run is queued.
     `findings`: how many problems the automatic checks found in the texts and did not correct.
     """
 
@@ -40,12 +41,12 @@ class ChapterCounts:
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """A run as shown to the book's author.
+    """A run as shown to the book's author. `place`: the run's place in the account's queue, if it is queued.
 
-    `place`: its place in the account's queue, if it is queued. `title`: the title of the chapter being written.
-    `outline`: the chapters as a JSON array. `awaits_operator`: the database is a restored copy, and the operator has
-    not let its runs continue yet. `unattended`: no living process takes runs.
-    `has_writer`: some living process may write this run. Without one, a run that has no owner waits.
+    `title`: the title of the chapter being written. `outline`: the chapters as a JSON array. `awaits_operator`: the
+    database is a restored copy, and the operator has not let its runs continue yet. `unattended`: no living process
+    writes runs. `has_writer`: some living process may write this run. If there is none, and the run has no owner, the
+    run waits.
     """
 
     run: Run
@@ -60,9 +61,9 @@ class RunProgress:
 
     @property
     def done(self) -> int:
-        """How many chapters are finished: those with a text, without those that the run will write again.
+        """How many chapters are finished: those that have a text and that the run will not write again.
 
-        If the run is stopped or completed, it will write none again, so all chapters with a text count.
+        A stopped or completed run writes nothing again, so all chapters with a text count.
         """
         over = self.run.status in (RunStatus.STOPPED, RunStatus.COMPLETED)
         return self.counts.texts if over else self.counts.kept

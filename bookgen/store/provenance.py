@@ -1,4 +1,4 @@
-"""Where the content of a book came from: its texts with their revisions, its pictures and the models of its calls."""
+"""Where the content of a book came from: its texts, their revisions, its pictures, and the models that were called."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FormerText:
-    """A revision of a chapter, without its text. `origin`: why the text is in the history, mostly what replaced it.
+    """A revision of a chapter, without its text. `origin`: why the revision exists; mostly, what replaced the text.
 
-    `written_at`: when a model wrote it; None if no model did, or if that is not known.
+    `written_at`: when a model wrote the text; None if no model did, or if the time is not known.
     """
 
     id: int
@@ -39,7 +39,7 @@ REVISIONS = """
 
 
 async def revisions(db: DB, account_id: int, book_id: int) -> list[FormerText]:
-    """The revisions of the texts of the book's chapters, oldest first; not those of titles and summaries."""
+    """The revisions of the chapters' texts, oldest first. Revisions of titles and summaries are left out."""
     return [FormerText(**row) for row in await db.fetch(REVISIONS, account_id, book_id)]
 
 
@@ -86,7 +86,7 @@ async def pictures(db: DB, account_id: int, book_id: int) -> list[PictureOrigin]
 
 @dataclass(frozen=True, slots=True)
 class CalledModel:
-    """A model in a book's ledger. `translated`: whether it translated the book."""
+    """A model that was called for a book. `translated`: whether it translated the book."""
 
     name: str
     translated: bool
@@ -103,5 +103,5 @@ MODELS = """
 
 
 async def models(db: DB, account_id: int, book_id: int) -> list[CalledModel]:
-    """The models in the book's ledger, in the order of their names."""
+    """The models that were called for the book, in the order of their names."""
     return [CalledModel(**row) for row in await db.fetch(MODELS, account_id, book_id)]

@@ -10,7 +10,7 @@ CLAIM = "UPDATE reconciliation SET due_at = $1::timestamptz + $2::interval WHERE
 
 
 async def claim(db: DB, now: datetime, lease: timedelta) -> bool:
-    """Claim the reconciliation if it is due at `now`. Returns whether the caller has it and must do it.
+    """Claim the reconciliation if it is due at `now`. Returns whether the caller has claimed it and must now do it.
 
     If the caller dies, another process can claim it after `lease`. When the work is done, `plan` sets the next time.
     """

@@ -1,7 +1,8 @@
-"""Reports of proofreaders and editors: a queue of requested reports. One process at a time works on each.
+"""Reports of proofreaders and editors: a queue of requested reports. One process at a time works on each report.
 
 The task of a report is the id under which the replies of its model calls are stored. The `epoch` of a report grows each
-time it is claimed, so that results of a process that has lost it are refused.
+time the report is claimed. Results of a process that no longer has the report are refused, because their epoch is
+outdated.
 """
 
 from __future__ import annotations
@@ -68,9 +69,10 @@ async def add_of_run(
     kind: ReportKind,
     unread: Sequence[Unread] = (),
 ) -> int:
-    """Add a completed report of a production and return its id. A production has at most one of each kind.
+    """Add a completed report that a production has made, and return the report's id.
 
-    A production is a run that goes from the outline to the finished files, with these reports as steps in between.
+    A production is a run that goes from the outline to the finished files, and makes such reports in between: at most
+    one of each kind.
     """
     return int(await db.fetchval(ADD_OF_RUN, account_id, book_id, run_id, list(chapter_ids), kind, list(unread)))
 
@@ -79,7 +81,7 @@ OF_RUN = "SELECT id FROM report WHERE run_id = $1 AND kind = $2"
 
 
 async def of_run(db: DB, run_id: UUID, kind: ReportKind) -> int | None:
-    """The id of the report of this kind that a run (a production) has made, or None."""
+    """The id of the report of this kind that a production (see `add_of_run`) has made, or None."""
     found: int | None = await db.fetchval(OF_RUN, run_id, kind)
     return found
 
@@ -202,8 +204,9 @@ CLAIM = f"""
 async def claim(db: DB, owner: UUID, in_flight: Sequence[int] = ()) -> ClaimedReport | None:
     """Claim the next report that no living process works on. None if there is none.
 
-    `owner`: this process. `in_flight`: the ids of the reports that it is working on now. Other reports that it has
-    claimed can be claimed again, because the connection may have failed just after the first claim.
+    `owner`: this process. `in_flight`: the ids of the reports that this process is working on now. A report that
+    `owner` has claimed but is not working on can be claimed again, because the connection may have failed just after
+    the first claim.
     """
     row = await db.fetchrow(CLAIM, owner, in_flight)
     return row and _claimed(row)
@@ -225,7 +228,7 @@ LOCK_OWNED = f"SELECT done FROM report WHERE {OWNED} FOR UPDATE"
 async def lock_owned(connection: Connection, report: ClaimedReport, owner: UUID) -> int | None:
     """Lock the report until the transaction ends, and keep its book from being deleted.
 
-    Returns how many of its chapters are finished; None if `owner` no longer has the report.
+    Returns how many of the report's chapters are finished; None if `owner` no longer has the report.
     """
     await books.lock_against_deletion(connection, report.book_id)
     done: int | None = await connection.fetchval(LOCK_OWNED, report.id, owner, report.epoch)
@@ -236,7 +239,7 @@ ADVANCE = "UPDATE report SET done = $2, unread = unread || $3 WHERE id = $1"
 
 
 async def advance(connection: Connection, report: ClaimedReport, done: int, unread: Sequence[Unread]) -> None:
-    """Store how many of the report's chapters are `done`. `unread`: passages in them that could not be read."""
+    """Store that `done` of the report's chapters are finished. `unread`: chapters that the model could not read."""
     await connection.execute(ADVANCE, report.id, done, list(unread))
 
 

@@ -1,4 +1,7 @@
-"""Reservations: the most that calls in progress may cost. Recording a call in the ledger ends its reservation."""
+"""Reservations: the most that each model call in progress may cost.
+
+A call's reservation ends when the call is recorded in the ledger.
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,8 @@ async def add(
 ) -> int:
     """Add a text to the chapter's revisions. Returns the id of the revision.
 
-    `written_at`: when a model wrote the text. With `just_written`, this is the time of the transaction.
+    `written_at`: when a model wrote the text. `just_written`: the model has just written the text, so the time of the
+    transaction is used.
     """
     told = chapter_id, origin, content, word_count, writer, written_at, just_written
     return int(await connection.fetchval(ADD, *told))
@@ -83,8 +84,8 @@ def keep_original(content: str, words: str, writer: str, chapter: str, rows: str
 def with_revision(notes: str) -> str:
     """SQL for an array of quality notes in which each note about a correction has the id of a revision.
 
-    `notes`: the parameter with the original array. The revision is the one that the CTE of `keep_original` has added;
-    if it has added none, the notes stay as they are.
+    `notes`: the parameter with the original array. The revision is added by the CTE of `keep_original`. If that adds
+    none, the notes stay as they are.
     """
     return f"""coalesce(
         (SELECT jsonb_agg(CASE WHEN note ? 'before' THEN note || jsonb_build_object('revision', kept.id) ELSE note END

@@ -20,7 +20,7 @@ def field_names(noun: type[Any]) -> tuple[str, ...]:
 
 
 def text_names(noun: type[Any]) -> tuple[str, ...]:
-    """The fields of a dataclass that hold free text: a `str` or None, but no enum."""
+    """The names of a dataclass's fields that hold free text: those of the type `str` or `str | None`, so no enums."""
     hints = get_type_hints(noun)
     return tuple(name for name in field_names(noun) if hints[name] in (str, str | None))
 

@@ -38,7 +38,7 @@ IN_STATES = f"""
 
 
 async def in_states(db: DB, statuses: Sequence[RunStatus]) -> list[ListedRun]:
-    """The books' newest runs in these states, in the order in which they were accepted."""
+    """The newest run of each book, if that run is in one of these states. Sorted in the order of the queue."""
     return [_listed(row) for row in await db.fetch(IN_STATES, list(statuses))]
 
 

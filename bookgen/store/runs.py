@@ -2,7 +2,7 @@
 
 A run is the writing of a book. It counts the words that it wrote, those of the draft (the unfinished chapter), and the
 lost words, which were paid for but are in no text. Its epoch grows whenever a process takes it over, and its call
-number with each announced chapter or other work. It holds its account's slot while it is written.
+number with each announced chapter or other work. Each account has one slot, which a run takes up while it is written.
 
 `store/checkpoints.py` writes a run together with its chapters. `store/ownership.py` writes which process owns it.
 
@@ -19,7 +19,8 @@ The transitions of a run's state:
     completed   nothing                                     a new run is inserted
 
 `save` writes what `actors.decide` has decided, under the locks of `book_state.lock`, and only along `TRANSITIONS`. The
-other statements do not change the state. Each may write a run while it is
+other statements do not change the state. This table says in which state of a run each statement may write it, which
+condition keeps out a process with outdated data ("fenced by"), and what the statement writes:
 
     statement            in the state                    fenced by                   it writes
     begin                running                         epoch                       call number, announced chapter
@@ -109,9 +110,10 @@ SAVE = """
 
 
 async def save(connection: asyncpg.Connection, run: Run, *, to_tail: bool = False) -> Run:
-    """Write a run after a decision. The caller's transaction has locked its row.
+    """Store a run as a decision has changed it. The caller's transaction has locked the run's row.
 
-    Raises RuntimeError if `TRANSITIONS` does not allow the step from the stored state to that of `run`.
+    Raises RuntimeError if `TRANSITIONS` does not allow the step from the stored state to that of `run`. `to_tail`: move
+    the run to the end of the queue.
     """
     sources = [run.status, *(status for status, targets in TRANSITIONS.items() if run.status in targets)]
     row = await connection.fetchrow(
@@ -184,9 +186,9 @@ LOCK_AS_OURS = """
 
 
 async def lock_as_ours(connection: asyncpg.Connection, run: Run) -> bool:
-    """Lock the run if it is active and no process has taken it over (which changes its epoch). Returns whether it is.
+    """Lock the run if it is active and still has the epoch of `run`. Returns whether it was locked.
 
-    No other process can take the run over until the transaction ends.
+    The epoch changes when another process takes the run over. No process can do that until the transaction ends.
     """
     return bool(await connection.fetchval(LOCK_AS_OURS, run.id, run.epoch))
 
@@ -200,7 +202,7 @@ COUNT_WORDS = """
 
 
 async def count_words(connection: asyncpg.Connection, run_id: UUID) -> int:
-    """Mark all words of the run as counted. Returns how many of them had not been marked before."""
+    """Mark all words of the run as counted in its account's usage. Returns how many words were not marked before."""
     return int(await connection.fetchval(COUNT_WORDS, run_id))
 
 
@@ -231,7 +233,7 @@ COUNT_CUT_OFF = """
 
 
 async def count_cut_off(db: DB, run_id: UUID, words: int, call_id: UUID) -> None:
-    """Count as lost the `words` that a model call was asked for when a stop cut it off. The call is charged in part.
+    """Count `words` as lost: a model call was asked for them, but was cut off by a stop, and is charged in part.
 
     Idempotent per `call_id`. Does nothing unless the run is stopped.
     """
@@ -242,5 +244,5 @@ COUNT_FAILED = "UPDATE run SET words_lost = words_lost + $2 WHERE id = $1"
 
 
 async def count_failed(connection: asyncpg.Connection, run_id: UUID, words: int) -> None:
-    """Count as lost the `words` that failed model calls were asked for. They were charged, but gave no usable text."""
+    """Count `words` as lost: failed model calls were asked for them. The calls were charged, but gave no text."""
     await connection.execute(COUNT_FAILED, run_id, words)

@@ -13,7 +13,10 @@ LOCK = "UPDATE account_slot SET version = version + 1 WHERE account_id = $1"
 
 
 async def lock(connection: asyncpg.Connection, account_id: int) -> None:
-    """Lock the account's slot until the transaction ends. Every change of its runs or holds takes this lock first."""
+    """Lock the account's slot until the transaction ends.
+
+    Every change of the account's runs or holds takes this lock first.
+    """
     await connection.execute(LOCK, account_id)
 
 
@@ -32,8 +35,8 @@ async def try_lock(connection: asyncpg.Connection, account_id: int) -> bool:
 def holds_slot(statuses: str, seconds: str) -> str:
     """The SQL condition that run `r` takes up its account's slot, so that no other run of the account may start.
 
-    `statuses`: the statuses in which a run does so, as a list of SQL strings. A queued or paused run with a model call
-    in flight does so too, for `seconds` (an SQL parameter) after its last update.
+    `statuses`: a list of SQL strings, the statuses in which a run always takes up the slot. A queued or paused run also
+    takes it up while a model call is in flight, but at most `seconds` (an SQL parameter) after the run's last update.
     """
     return f"""
     r.status IN ('queued', 'running', 'paused')
@@ -55,9 +58,10 @@ ACCOUNTS_WITH_A_FREE_SLOT = """
 
 
 async def accounts_with_a_free_slot(db: DB, call_seconds: float) -> list[int]:
-    """Up to a hundred accounts whose slot is free although a run is queued.
+    """The ids of up to a hundred accounts whose slot is free although a run is queued.
 
-    `call_seconds`: how long a model call in flight keeps a slot from being free, as in `holds_slot`.
+    `call_seconds`: for how long a paused or queued run with a model call in flight takes up the slot (`seconds` of
+    `holds_slot`).
     """
     return [row["account_id"] for row in await db.fetch(ACCOUNTS_WITH_A_FREE_SLOT, float(call_seconds))]
 

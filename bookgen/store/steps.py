@@ -44,7 +44,7 @@ SAVE = f"""
 
 
 async def save(db: DB, step: Step, draft_words: int | None = None) -> int | None:
-    """Store a step and the price of its calls. Returns the run's epoch; None without a run, or if it is not running.
+    """Store a step and the price of its calls. Returns the run's epoch; None without a run or if it is not running.
 
     The epoch changes when another process takes over the run. `draft_words`: how many words the unfinished chapter has
     with this reply; None if the reply is not a part of a chapter. Only the price is stored if the book was deleted, or

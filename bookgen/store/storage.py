@@ -1,4 +1,4 @@
-"""The storage an account uses, in bytes: its books' texts, their revisions, and its pictures."""
+"""The storage that an account uses, in bytes: its books' texts, the revisions of these texts, and its pictures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COUNTED: dict[str, type[Any]] = {"book": Book, "chapter": Chapter, "chapter_revi
 
 
 def _texts(table: str, alias: str) -> str:
-    """SQL for the bytes of a row's texts. PostgreSQL reads a long value's length from its header, not the value."""
+    """SQL for the size of a row's texts in bytes. PostgreSQL gets a long value's size without reading the value."""
     return " + ".join(f"coalesce(octet_length({alias}.{name}), 0)" for name in text_names(COUNTED[table]))
 
 

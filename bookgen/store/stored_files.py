@@ -56,9 +56,9 @@ def file_of(row: Mapping[str, Any]) -> StoredFile:
 
 
 def found(row: Mapping[str, Any] | None) -> FoundFile | None:
-    """The picture or export in a row, or None without a row. The query has joined `stored_file f`.
+    """The picture or export in `row`; None without a row.
 
-    It has selected COLUMNS, and `body`, the bytes.
+    `row` must come from a query that joins `stored_file f` and selects COLUMNS and `body` (the bytes).
     """
     if row is None:
         return None
@@ -119,8 +119,8 @@ UNUSED = f"SELECT {COLUMNS} FROM stored_file f WHERE f.state = 'unused' AND f.id
 async def unused(db: DB, after: int) -> list[StoredFile]:
     """The next files to remove: a batch of unused files with ids above `after`. Empty while a backup is being made.
 
-    A backup may still have to read the files. One that begins after the check does not need them, because they were
-    unused before.
+    A backup in progress may still have to read these files. A backup that begins after this check does not need them,
+    because they were unused before it began.
     """
     rows = await db.fetch(UNUSED, after, BATCH)
     return [] if not rows or await db.fetchval(BACKUP_RUNS, *BACKUP_LOCK) else [file_of(row) for row in rows]
@@ -130,7 +130,7 @@ FORGET = "DELETE FROM stored_file WHERE id = $1 AND state = 'unused'"
 
 
 async def forget(db: DB, file_id: int) -> None:
-    """Delete the row of a file that was removed."""
+    """Delete the row of a file that has been removed from its place."""
     await db.execute(FORGET, file_id)
 
 
@@ -138,7 +138,7 @@ WAITING = "SELECT count(*) FROM stored_file WHERE state = 'unused'"
 
 
 async def waiting(db: DB) -> int:
-    """How many files have to be removed."""
+    """How many unused files are still to be removed."""
     count: int = await db.fetchval(WAITING)
     return count
 
@@ -163,7 +163,7 @@ BOOK_OF = """
 
 
 async def book_of(db: DB, file_id: int) -> int | None:
-    """The id of the book whose picture or export the file is. None if nothing refers to the file."""
+    """The id of the book that has the file as a picture or an export. None if nothing refers to the file."""
     book_id: int | None = await db.fetchval(BOOK_OF, file_id)
     return book_id
 

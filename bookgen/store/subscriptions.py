@@ -16,9 +16,9 @@ _subscription = mapper(Subscription, id=itemgetter("subscription_id"), plan=plan
 
 @dataclass(frozen=True, slots=True)
 class Entitlement:
-    """What decides which plan an account has. `subscription`: its subscription, if it has one.
+    """The facts that decide which plan an account has. `subscription`: the account's subscription, if it has one.
 
-    `standard`: the plan that applies without one, from the time of `signed_up_at`.
+    `standard`: the plan that applies if no subscription does. Its periods are counted from `signed_up_at`.
     """
 
     signed_up_at: datetime
@@ -104,7 +104,7 @@ async def subscribe(
     processor_id: str,
     then: tuple[str, str] | None,
 ) -> bool:
-    """Set the account's plan and its state as the payment processor reports them. Returns False without such a plan.
+    """Set the account's plan and its state as the payment processor reports them. Returns False for an unknown plan.
 
     `anchor`: when the first month began, from which the monthly periods are counted. `then`: slug and interval of the
     plan that follows at the end of the paid period; None if no change is scheduled.

@@ -1,7 +1,8 @@
 """The suggestions in reports of proofreaders and editors, and whether they were applied or dismissed.
 
 A suggestion has a place in a text: its offsets, which count characters. A text has a content version, a number that
-grows with each change. The fingerprint of a suggestion is the same if it is made again.
+grows with each change. A suggestion also has a fingerprint; if the same suggestion is made again, the fingerprint is
+the same.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ LOCK_PENDING = """
 async def lock_pending(connection: Connection, chapter_id: int) -> dict[int, int]:
     """Lock the chapter's pending suggestions until the transaction ends. The caller has locked the chapter.
 
-    Returns, by the id of each suggestion, the content version of the text in which its offsets are valid.
+    Returns, by the id of each suggestion, the content version of the text for which its offsets are valid.
     """
     return {row["id"]: row["content_version"] for row in await connection.fetch(LOCK_PENDING, chapter_id)}
 
@@ -175,7 +176,7 @@ UNKNOWN = """
 
 
 async def unknown(db: DB, account_id: int, report_id: int, suggestion_ids: Collection[int]) -> list[int]:
-    """Those of the ids that no suggestion of the report has."""
+    """The ids in `suggestion_ids` that do not belong to a suggestion of the report."""
     return [row["id"] for row in await db.fetch(UNKNOWN, account_id, report_id, list(suggestion_ids))]
 
 
@@ -251,5 +252,8 @@ DISMISS_ALL = """
 
 
 async def dismiss_all(connection: Connection, book_id: int, fingerprints: Sequence[str]) -> None:
-    """Make no suggestion with one of these fingerprints for the book again. The caller has locked the book."""
+    """Record that no suggestion with one of these fingerprints may be made for the book again.
+
+    The caller has locked the book.
+    """
     await connection.execute(DISMISS_ALL, book_id, fingerprints)

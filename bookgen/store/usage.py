@@ -23,9 +23,9 @@ OTHERS = f"{PERIODS} AND period_start <> $2 ORDER BY period_start DESC LIMIT $3"
 
 
 async def others(db: DB, account_id: int, current: datetime, limit: int) -> list[UsagePeriod]:
-    """Up to `limit` periods other than the one that starts at `current`, newest first. Some may overlap with that one.
+    """Up to `limit` usage periods of the account, newest first, without the period that starts at `current`.
 
-    They overlap after a change of plan.
+    After a change of plan, some of these periods may overlap with the current one.
     """
     return [UsagePeriod(**row) for row in await db.fetch(OTHERS, account_id, current, limit)]
 
@@ -46,7 +46,7 @@ async def count(db: DB, account_id: int, start: datetime, end: datetime, *, book
 def _spending(counter: str) -> str:
     """SQL that adds $5 to `counter` unless that exceeds the limit $4 (-1: no limit).
 
-    It is one statement, so two callers never both take the last unit.
+    The SQL is one statement, so two callers never both take the last unit.
     """
     return f"""
     INSERT INTO usage_period AS u (account_id, period_start, period_end, {counter})
@@ -73,7 +73,7 @@ SPEND = {
 async def spend(
     db: DB, account_id: int, start: datetime, end: datetime, allowance: Allowance, limit: int, amount: int
 ) -> bool:
-    """Spend `amount` of the allowance. Returns False if the limit does not allow it."""
+    """Spend `amount` of the allowance. Returns False, and spends nothing, if that would exceed the limit."""
     return bool(await db.fetchval(SPEND[allowance], account_id, start, end, limit, amount))
 
 
@@ -81,7 +81,10 @@ SPEND_UNPAID_WORDS = _spending("unpaid_words")
 
 
 async def spend_unpaid_words(db: DB, account_id: int, start: datetime, end: datetime, limit: int, words: int) -> bool:
-    """Count words rewritten by AI edits in an unpaid book. Returns False, and counts nothing, beyond the limit."""
+    """Count words that AI edits have rewritten in a book that is not paid for.
+
+    Returns False, and counts nothing, if the period's count would exceed `limit`.
+    """
     return bool(await db.fetchval(SPEND_UNPAID_WORDS, account_id, start, end, limit, words))
 
 
@@ -89,7 +92,7 @@ UNPAID_WORDS = "SELECT unpaid_words FROM usage_period WHERE account_id = $1 AND 
 
 
 async def unpaid_words(db: DB, account_id: int, start: datetime) -> int:
-    """How many words AI edits have rewritten in the period in books that nothing has paid for."""
+    """How many words AI edits have rewritten in the period, in books that were not paid for."""
     return int(await db.fetchval(UNPAID_WORDS, account_id, start) or 0)
 
 
@@ -97,7 +100,7 @@ SPEND_FAILED_JOBS = _spending("failed_jobs")
 
 
 async def spend_failed_job(db: DB, account_id: int, start: datetime, end: datetime, limit: int) -> bool:
-    """Count one more failed job as free. Returns False and counts nothing if there were `limit` of them before."""
+    """Count one more failed job as free. Returns False, and counts nothing, if `limit` failed jobs were free before."""
     return bool(await db.fetchval(SPEND_FAILED_JOBS, account_id, start, end, limit, 1))
 
 

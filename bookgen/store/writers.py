@@ -8,8 +8,8 @@ from bookgen.models import SAMPLE_WRITER, ProcessRole
 def may_write(process: str) -> str:
     """The SQL condition that a process may write run `r`. `process`: the alias of the process's row in the statement.
 
-    It may if its model is the run's, if the run uses no model but sample text, or if the operator has named this model
-    for all books (`any_writer`).
+    The process may write the run if it has the run's model, if the run uses no model but sample text, or if the
+    operator has named the process's model for all books (`any_writer`).
     """
     return f"({process}.any_writer OR coalesce(r.writer, '{SAMPLE_WRITER}') IN ('{SAMPLE_WRITER}', {process}.writer))"
 

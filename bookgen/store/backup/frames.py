@@ -1,8 +1,8 @@
 """The content of a sealed file: a sequence of frames, each with its kind and length.
 
 A backup has these frames in order: one `manifest`; a `table` for each table; a `file` for each file of the data folder
-and a `stored` for each file outside the database; one `trailer`. After each `table`, `file` or `stored`, its content
-follows in `data` frames and an `end`.
+that is backed up; a `stored` for each picture or export that is stored outside the database; one `trailer`. After each
+`table`, `file` or `stored` frame, its content follows in `data` frames and an `end` frame.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class FrameReader:
         return decoded
 
     async def data(self) -> AsyncIterator[bytes]:
-        """Yield the content of the `data` frames up to the next `end`. The content of `end` is then in `self.end`."""
+        """Yield the content of each `data` frame up to the next `end` frame, whose content is then in `self.end`."""
         while True:
             kind, content = await self.next()
             if kind is not FrameKind.DATA:

@@ -33,8 +33,9 @@ class Manifest:
 class Contents:
     """What has been read from a backup so far.
 
-    `export`: the id of a book, and the digest of a file that the book was exported to during the backup. A trial
-    restore exports the book again and compares the digests. `missing`: how many pictures had no file during the backup.
+    `export`: the id of a book, and the digest of a file that the book was exported to when the backup was made. A trial
+    restore exports the book again and compares the digests. `missing`: how many pictures had lost their file when the
+    backup was made.
     """
 
     manifest: Manifest
@@ -76,7 +77,7 @@ IS_EMPTY = """
 
 @asynccontextmanager
 async def empty_target(connection: asyncpg.Connection, what_to_do: str) -> AsyncIterator[None]:
-    """A context with a transaction on the database to restore into. No service can migrate the database meanwhile.
+    """A context with a transaction on the database to restore into. Until its end, no service can migrate the database.
 
     Raises StartupError if the database is not empty; the error message ends with the sentence `what_to_do`.
     """
@@ -114,9 +115,10 @@ REFERENCES = """
 
 
 async def _without_references(connection: asyncpg.Connection, names: Sequence[str]) -> list[str]:
-    """Empty all tables, and drop their foreign keys and triggers. Returns the statements that restore the keys.
+    """Empty all tables, drop their foreign keys and disable their triggers. Returns the SQL that adds the keys again.
 
-    Tables then accept rows in any order, and one check per key at the end replaces one per row.
+    Without the keys, rows can be inserted in any order. Each key is then checked once at the end instead of once per
+    row.
     """
     found = await connection.fetch(REFERENCES)
     for row in found:

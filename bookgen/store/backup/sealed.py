@@ -64,7 +64,7 @@ class SealedWriter:
 
 
 class SealedReader:
-    """Reads a sealed file. Raises StartupError that names the file and what is wrong with it."""
+    """Reads a sealed file. Every StartupError that it raises names the file and what is wrong with it."""
 
     def __init__(self, file: BinaryIO, path: Path, passphrase: str) -> None:
         self._file = file
@@ -78,7 +78,7 @@ class SealedReader:
         self._chunk, self._at = b"", 0
 
     def read(self, length: int) -> bytes:
-        """The next `length` bytes. Raises StartupError if the file is cut or changed, or has fewer."""
+        """The next `length` bytes. Raises StartupError if fewer are left, or if the file was cut off or changed."""
         data = self._chunk[self._at : self._at + length]
         self._at += len(data)
         while len(data) < length:
@@ -144,16 +144,16 @@ class SealedReader:
 
 
 def _keys(passphrase: str, salt: bytes) -> tuple[ChaCha20Poly1305, bytes]:
-    """Derive from the passphrase the cipher, and a check value that is stored in the file.
+    """The cipher for the passphrase, and a check value that is stored in the file.
 
-    If the stored check value differs, the passphrase is wrong.
+    If the check value in a file differs from the one computed here, the passphrase is wrong.
     """
     derived = Scrypt(salt=salt, **SCRYPT).derive(passphrase.encode())
     return ChaCha20Poly1305(derived[:KEY_BYTES]), hmac.digest(derived[KEY_BYTES:], MAGIC + salt, "sha256")
 
 
 def _nonce(number: int, last: bool) -> bytes:
-    """The twelve-byte nonce of a chunk. The key is new for each file, so no nonce is used twice with it."""
+    """The twelve-byte nonce of a chunk. Each file has a new key, so a nonce is never used twice with the same key."""
     return number.to_bytes(11, "big") + bytes([last])
 
 

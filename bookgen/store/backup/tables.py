@@ -28,7 +28,7 @@ class StoredTable:
 
 @dataclass(frozen=True, slots=True)
 class TableDigest:
-    """How many rows a table has, and the SHA-256 of them all."""
+    """How many rows a table has, and the SHA-256 of all its rows."""
 
     rows: int
     sha256: str
@@ -52,7 +52,7 @@ TABLES = """
 
 
 async def every_table(connection: asyncpg.Connection) -> list[StoredTable]:
-    """All tables of the schema."""
+    """All tables of the schema, including the ledger of migrations."""
     return [StoredTable(**row) for row in await connection.fetch(TABLES)]
 
 
@@ -67,7 +67,7 @@ def made_by(migrations: Path) -> frozenset[str]:
 
 
 def split_by_name(found: Collection[StoredTable], ours: Collection[str]) -> tuple[list[StoredTable], list[str]]:
-    """Split the tables in `found` into those named in `ours`, and the names of all others."""
+    """The tables in `found` whose names are in `ours`, and the names of the remaining tables in `found`."""
     return [each for each in found if each.name in ours], [each.name for each in found if each.name not in ours]
 
 
@@ -93,5 +93,5 @@ def quoted(names: Iterable[str]) -> str:
 
 
 def digest_of(content: Mapping[str, Any]) -> TableDigest:
-    """The digest that a backup states for a table. `content`: that of the `end` frame after the table's rows."""
+    """The digest of a table. `content`: the content of the `end` frame that follows the table's rows in a backup."""
     return TableDigest(content["rows"], content["sha256"])

@@ -24,7 +24,7 @@ NOW = "SELECT now() AS made_at, current_setting('server_version') AS server"
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A transaction with a fixed view of the database. `left_out`: tables that are not ours and are not backed up."""
+    """A transaction with a fixed view of the database. `left_out`: tables that are not bookgen's; they are not read."""
 
     connection: asyncpg.Connection
     made_at: datetime
@@ -36,7 +36,7 @@ class Snapshot:
 
 @asynccontextmanager
 async def snapshot(connection: asyncpg.Connection, migrations: Path) -> AsyncIterator[Snapshot]:
-    """A context with a read-only snapshot of the database. Meanwhile, only changes of the schema have to wait.
+    """A context with a read-only snapshot of the database. While it is open, changes of the schema have to wait.
 
     Raises StartupError if the database is not bookgen's, or if it is newer than this version.
     """
@@ -70,7 +70,7 @@ async def write_manifest(frames: FrameWriter, taken: Snapshot, version: str) -> 
 
 
 async def write_rows(frames: FrameWriter, taken: Snapshot) -> dict[str, TableDigest]:
-    """Write all tables, and return their digests by name."""
+    """Write all tables, and return the digest of each table by its name."""
     digests = {}
     for table in taken.tables:
         await frames.write_json(FrameKind.TABLE, {"name": table.name, "columns": table.columns})
@@ -91,7 +91,7 @@ async def write_files(frames: FrameWriter, folder: Path, files: Mapping[str, byt
 
 
 async def write_stored(frames: FrameWriter, file: StoredFile, content: bytes) -> None:
-    """Write a file that is outside the database, under the id of its row."""
+    """Write a picture or export that is stored outside the database, identified by the id of its row."""
     await frames.write_json(FrameKind.STORED, {"id": file.id})
     for at in range(0, len(content), PIECE_BYTES):
         await frames.write_data(content[at : at + PIECE_BYTES])

@@ -84,7 +84,7 @@ class Runner:
         return path
 
     def private_folder(self, path: Path, mode: int = 0o700) -> Path:
-        """Create a folder of the account. Raises StartupError if another user owns it."""
+        """Create a folder that belongs to the account. Raises StartupError if the folder belongs to another user."""
         path.mkdir(mode=mode, exist_ok=True)
         status = path.lstat()
         owners = {os.geteuid()} | ({self.account.uid} if self.account else set())
@@ -96,11 +96,11 @@ class Runner:
 
     @contextlib.contextmanager
     def reaching(self, folder: Path, *, short: bool = False) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """A context with a path to `folder` for a program run as the account, and the descriptors to pass to it.
+        """A context with a path to `folder` for a program run as the account, and the descriptors that it must inherit.
 
         The account may not be allowed to enter the parent folders (a home has mode 0700). So the path goes through an
-        open descriptor of the folder, which must be passed to the program. `short`: do so even if the account is None,
-        because the path is then short.
+        open descriptor of the folder, which must be passed to the program. `short`: use the path through the descriptor
+        even if the account is None, because that path is short.
         """
         if sys.platform != "linux" or not (self.account or short):
             yield str(folder), ()
@@ -120,7 +120,7 @@ class Runner:
             raise StartupError(f"{Path(command[0]).name} failed: {failure(error.stderr)}") from error
 
     def executable(self, bindir: Path) -> Path:
-        """`bindir`, or a copy of it if the account cannot execute the original."""
+        """The folder `bindir`, or a copy of it if the account cannot execute the original."""
         if self.account is None or self._can_execute(bindir):
             return bindir
         package = bindir.parents[1]

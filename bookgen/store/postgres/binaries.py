@@ -23,9 +23,10 @@ OLDEST = 15
 
 
 class Choice(NamedTuple):
-    """The folders of PostgreSQL's programs to use. `programs`: those that run the server.
+    """The folders of PostgreSQL's programs to use. `programs`: the folder with the programs that run the server.
 
-    `former`: those of an older version, if the database has to be moved from it to the new version first.
+    `former`: the folder with the programs of an older version, if the database must first be moved from that version;
+    otherwise None.
     """
 
     programs: Path
@@ -44,11 +45,12 @@ def find(given: Path | None = None) -> Path:
 
 
 def choose(given: Path | None, old: Path | None, current: int | None, *, may_move: bool = True) -> Choice:
-    """Choose the programs for a database of the major version `current`, or for a new one if that is None.
+    """Choose the programs for a database of the major version `current`, or for a new database if that is None.
 
-    `given` (BOOKGEN_PG_BINDIR): the only folder to use, if set. `old` (BOOKGEN_PG_OLD_BINDIR): where to look first for
-    older programs. Without `may_move`, an older database is opened with its own programs. Raises StartupError if the
-    database is newer than all programs, or older and its own programs are not installed.
+    `given` (BOOKGEN_PG_BINDIR): if set, the only folder for the programs that run the server. `old`
+    (BOOKGEN_PG_OLD_BINDIR): where to look first for the programs of an older database. Without `may_move`, an older
+    database is opened with its own programs. Raises StartupError if the database is newer than all programs, or if it
+    is older and its own programs are not installed.
     """
     found = _complete(given)
     if current is None or not found:
@@ -93,7 +95,7 @@ def major(folder: Path) -> int:
 
 
 def _complete(given: Path | None) -> dict[Path, int]:
-    """The folders that have all programs, each with its major version, best first. Only `given` if it is set."""
+    """The folders that have all programs, best first, each with its major version. If `given` is set, only `given`."""
     if given is not None and not _has_programs(given):
         raise StartupError(f"BOOKGEN_PG_BINDIR={given} does not contain initdb and postgres.")
     return _versions([given] if given is not None else [*_wheels(), *_system()])

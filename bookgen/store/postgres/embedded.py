@@ -57,7 +57,11 @@ class EmbeddedPostgres:
         old_bindir: Path | None = None,
         settings: Mapping[str, str] | None = None,
     ) -> None:
-        """`bindir`: the folder of the programs to run. `old_bindir`: older programs, to move an older database with."""
+        """`bindir`: the folder of the programs to run, if not the default one.
+
+        `old_bindir`: the folder of the programs of an older version, which are needed to move its database to the new
+        version.
+        """
         self._root = data_dir.resolve()
         self._bindir = bindir
         self._old_bindir = old_bindir
@@ -164,7 +168,10 @@ class EmbeddedPostgres:
 
     @contextlib.asynccontextmanager
     async def _lock(self) -> AsyncIterator[None]:
-        """A file lock, so that one process at a time starts the server. The kernel frees it even after a kill -9."""
+        """A context with a file lock, so that only one process at a time starts the server.
+
+        The kernel frees the lock even after a kill -9.
+        """
         path = self._root / "pg.lock"
         with os.fdopen(await asyncio.to_thread(open_beside, path, os.O_WRONLY), "w") as file:
             async for _ in until(START_SECONDS, f"another process keeps {path} locked"):

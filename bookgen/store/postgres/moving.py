@@ -57,7 +57,7 @@ class Fingerprint:
     sequences: Mapping[str, int]
 
     def differing(self, other: Fingerprint) -> list[str]:
-        """The names of the tables and sequences that differ or that only one of the two has."""
+        """The names of the tables and sequences that differ, or that only one of the two fingerprints has."""
         ours, theirs = ({**each.tables, **each.sequences} for each in (self, other))
         return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
 
@@ -150,10 +150,10 @@ class Clients:
 
 @contextlib.asynccontextmanager
 async def _exclusively(server: Postmaster) -> AsyncIterator[str]:
-    """A context in which the server runs on a private socket, whose folder is yielded, so that nobody else can connect.
+    """A context in which the server runs on a private socket, so that nobody else can connect. Yields its folder.
 
-    Raises StartupError if a server runs on this cluster already. It does not wait for that server to stop: the process
-    that runs it could start it again after the move, and what is stored then would be lost.
+    Raises StartupError if a server already runs on this cluster, without waiting for that server to stop. The process
+    that runs it could start it again after the move, and what it stores then would be lost.
     """
     if server.alive():
         raise StartupError(f"Another bookgen is using {server.data}. Stop it first.")

@@ -25,7 +25,7 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 @dataclass
 class Postmaster:
-    """The server of the cluster in `data`. Any process may have started it, but only that one can stop it."""
+    """The server of the cluster in `data`. Any process may start the server, but only that process can stop it."""
 
     programs: Path
     data: Path
@@ -91,7 +91,7 @@ class Postmaster:
         return fatal[-1] if fatal else f"see {self.log}"
 
     def adopt_socket(self) -> str:
-        """Use the socket folder of the running server, wherever it is. Returns a path to it for this process.
+        """Use the socket folder of the running server, wherever it is. Returns a path to that folder for this process.
 
         Older versions of bookgen put the socket into a temporary folder. If the server is started again, its socket
         must stay there, because other processes connect to that path.
@@ -104,10 +104,11 @@ class Postmaster:
 
     @contextlib.contextmanager
     def _claim(self) -> Iterator[int | None]:
-        """A context that locks the cluster, so that no second server starts on it. Yields None if it is locked.
+        """A context that locks the cluster, so that no second server starts on it.
 
-        Otherwise yields the descriptor of the lock file. The server and its children inherit it, so the lock is held
-        while any of them lives. This also works across containers, where a pid cannot be checked.
+        Yields the descriptor of the lock file, or None if the cluster is already locked. The server and its children
+        inherit the descriptor, so the lock is held while any of them lives. This also works across containers, where a
+        pid cannot be checked.
         """
         descriptor = open_beside(self.data.with_name("pg.claim"), os.O_RDWR)
         try:

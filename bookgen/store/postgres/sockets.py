@@ -1,4 +1,4 @@
-"""The folder of the embedded server's socket. It is in the data folder, so every process that can read that finds it.
+"""The folder of the embedded server's socket, in the data folder, where all of the service's processes can find it.
 
 A temporary folder would not work, because systemd's PrivateTmp gives each service a different one.
 """
@@ -40,5 +40,5 @@ def address(folder: Path) -> str:
 
 @cache
 def _opened(folder: Path) -> int:
-    """A descriptor of the folder. It is never closed, because `address` names it for connections made later."""
+    """A descriptor of the folder. It is never closed, because later connections use the path from `address`."""
     return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -43,7 +43,7 @@ async def bring_up(server: Postmaster, rest: float = FIRST_REST_SECONDS) -> None
 
 
 async def until(seconds: float, otherwise: str) -> AsyncIterator[None]:
-    """Yield again and again, every PAUSE_SECONDS. After `seconds`, raise StartupError with the message `otherwise`."""
+    """Yield every PAUSE_SECONDS. After `seconds`, raise StartupError with the message `otherwise`."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         yield
