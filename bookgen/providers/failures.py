@@ -97,7 +97,7 @@ def failure_of(error: Exception) -> CallFailed:
 
 
 def _cause(error: Exception) -> BaseException:
-    """Return aiohttp's error from the chain of causes or, if there is none, the first error of the chain.
+    """Return aiohttp's error from the chain of causes or, if there is none, the root cause.
 
     The SDKs wrap httpx2's error, which wraps aiohttp's error. Only aiohttp's error shows whether the connection was
     lost or a timeout has passed.

@@ -71,8 +71,8 @@ class ImageModel(ABC):
     async def paint(self, request: ImageRequest) -> ImageReply:
         """Return a picture. Raises UpstreamAIError if the model refuses, or if all retries fail.
 
-        The error's `spent` lists the calls that cost something. If `paint` is cancelled, `text.spent_before` returns
-        these calls for the CancelledError.
+        The error's `spent` lists the calls that cost something. If `paint` is cancelled, pass the CancelledError to
+        `text.spent_before` to get these calls.
         """
 
     @property

@@ -58,7 +58,7 @@ class JsonLadder:
     def abandon(self) -> None:
         """Go back to the last mode that worked.
 
-        Called after a plainer mode has failed as well, which shows that the mode was not the cause.
+        Called after a plainer mode has failed as well, which shows that the mode did not cause the failure.
         """
         if not self._proven:
             self._mode = self._answered

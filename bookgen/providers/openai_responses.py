@@ -27,7 +27,7 @@ _POLICIES = re.compile(r"policy|invalid_prompt|content_filter|moderation")
 class ResponsesProtocol:
     """Requests and replies of the Responses API. An instance remembers which fields its server supports.
 
-    `official`: whether the server is OpenAI itself, which also gets fields that only OpenAI knows.
+    `official`: whether the server is OpenAI's own. Only this server gets fields that other servers do not know.
     """
 
     def __init__(self, model: str, *, official: bool, max_output: int | None = None) -> None:

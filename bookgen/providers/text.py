@@ -32,8 +32,8 @@ class Block:
     """A part of the system prompt.
 
     `cache`: later calls repeat the prompt up to the end of this part, so the provider can cache it. `size`: the
-    estimated tokens of `text`. If it is None, they are counted when they are needed. For a very long text, such as a
-    whole book, counting would block the event loop.
+    estimated tokens of `text`; None: they are counted when needed. Set it for a very long text, such as a whole book,
+    because counting would block the event loop.
     """
 
     text: str
@@ -167,9 +167,9 @@ class PromptTooLong(UpstreamAIError):
 class TextReply:
     """The reply to a request.
 
-    `model`: the name of the model that answered (it may be the fallback), as in the price table and the ledger.
-    `usage`: what the call that was answered used. `also`: the failed calls before it that used tokens. `json_mode`: how
-    the server was asked for JSON, if it may not support every way; otherwise empty.
+    `model`: the name of the model that replied (it may be the fallback), as in the price table and the ledger. `usage`:
+    what the successful call used. `also`: the failed calls before it that used tokens. `json_mode`: how the server was
+    asked for JSON, if it may not support every way; otherwise empty.
     """
 
     text: str
@@ -182,7 +182,7 @@ class TextReply:
 
     @property
     def spent(self) -> tuple[Spent, ...]:
-        """All calls that the reply has cost: the failed calls that used tokens, then the call that was answered."""
+        """All calls that had to be paid for this reply: the failed calls that used tokens, then the successful call."""
         return (*self.also, Spent(self.model, self.usage, self.call_id))
 
     @property
@@ -195,8 +195,8 @@ class TextReply:
 class ShownSpeed:
     """The measured speed of a model.
 
-    The fields say how many tokens it writes per second, how many seconds it reads per prompt token, and after how many
-    seconds its first word arrives.
+    The fields: tokens that it writes per second, seconds that it takes to read a prompt token, and seconds until its
+    first word arrives.
     """
 
     tokens_a_second: float
@@ -248,8 +248,8 @@ class TextModel(ModelBase):
         """Return the model's reply. Raises UpstreamAIError if all retries fail.
 
         If the model refuses, the reply has the stop reason REFUSAL, an empty text, and the usage. If `complete` is
-        cancelled, the connection is closed, and `spent_before` returns the calls that cost something for the
-        CancelledError.
+        cancelled, the connection is closed. Pass the CancelledError to `spent_before` to get the calls that cost
+        something.
         """
 
     @property
@@ -264,7 +264,7 @@ class TextModel(ModelBase):
 
     @property
     def refusals(self) -> Mapping[str, Outage]:
-        """The models whose provider refuses this server's key or credit: since when and why, by the model's name."""
+        """Since when and why providers refuse this server's key or credit, by the names of the models concerned."""
         return {}
 
     def tell_busy(self, tell: Callable[[str, float], None]) -> None:

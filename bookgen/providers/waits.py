@@ -13,8 +13,8 @@ from dataclasses import dataclass
 class RetryRules:
     """When and how often to retry; times in seconds.
 
-    `patience`: how long a call waits for a provider that is busy or cannot be reached. `outage`: how long the calls of
-    a run (the writing of a book) wait for it; 0: as long as `patience`.
+    `patience`: how long a call waits for a provider that is busy or cannot be reached. `outage`: how long a call of a
+    run (the writing of a book) waits for such a provider; 0: as long as `patience`.
     """
 
     tries: int = 4  # that a call has; one that ends in a 429 does not count
@@ -56,7 +56,10 @@ class OutOfPatience(Exception):
 
 
 class Patience:
-    """The seconds that a call may still wait for its provider. Tries that do not count as tries use them up, too."""
+    """How many seconds a call may still wait for its provider.
+
+    A try that does not count towards the limit of tries uses up this time, too.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -1,7 +1,7 @@
 """Writes sample prose of a requested length.
 
-Fiction has scenes with people, places, dialogue and a turn. Nonfiction has sections with cases and exercises. Each
-sentence may be used in one part of the book only; its hash decides in which. Without this rule, independent calls would
+Fiction has scenes with people, places, dialogue and a turn. Nonfiction has sections with cases and exercises. A
+sentence may be used only in the part of the book that its hash selects. Without this rule, independent calls would
 write the same sentences.
 """
 
