@@ -2,8 +2,8 @@
 
 The transaction that completes a run inserts a row into `blurb_draft`. A process claims the row, asks the model and
 stores the blurb. If the process dies, another process claims the row, and uses the replies that were already stored and
-paid for. Nothing waits for a blurb, so failures are only logged. After MAX_TRIES failures, the book stays without a
-blurb.
+paid for. Nothing waits for a blurb, so failures are only logged. After too many failures (at most MAX_TRIES), the book
+stays without a blurb.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class WaitingReply:
 
 
 class Backlog:
-    """The replies that wait in memory until the database can store them. Beyond `most_bytes`, the oldest is dropped.
+    """The replies that wait in memory until the database can store them. Beyond `most_bytes`, old replies are dropped.
 
     The texts of finished chapters are not counted. They stay few, because no chapter is started during an outage.
     """
@@ -157,7 +157,7 @@ class Backlog:
 
 
 class LedgerWrites:
-    """Owns the tasks that write to the ledger of paid calls. They finish even if the work itself is cancelled.
+    """Owns the tasks that write to the ledger of paid calls. These tasks finish even if their caller is cancelled.
 
     `tasks`: the tasks that have not finished yet.
     """

@@ -1,4 +1,4 @@
-"""Jobs: model work on a book outside a run, which drafts an outline or rewrites chapters or a passage.
+"""Jobs. A job is model work on a book outside a run: it drafts the outline, or rewrites chapters or a passage.
 
 A book has one job at a time, and no job during a run (the writing of the book), across all processes: the job's row in
 `book_job` is written under the same lock as the start of a run. A job continues to its end even if its caller no longer

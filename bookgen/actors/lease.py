@@ -82,7 +82,7 @@ class Lease:
 
     @property
     def trusts_expiry(self) -> bool:
-        """Whether an expired lease means that its process is dead.
+        """Whether an expired lease means that the process with this lease is dead.
 
         False for a short time after the clock of the database server has jumped: then the leases of living processes
         seem expired, too.

@@ -84,9 +84,9 @@ class RunsInFlight:
         return self._spawn(work, self._perform(work))
 
     async def commit(self, work: ChapterWork, written: Written) -> Checkpoint | None:
-        """Commit the chapter and announce the run's next one.
+        """Commit the chapter and announce the run's next chapter.
 
-        Returns None if this process no longer has the run. Then only the chapter's cost is recorded.
+        Returns None if this process no longer has the run. In this case only the chapter's cost is recorded.
         """
         await fault("checkpoint.before", work.run.book_id)
         async with self._resources.pool.acquire() as connection, connection.transaction():

@@ -108,7 +108,7 @@ class Transactions:
         return committed
 
     async def promote(self, account_id: int) -> Run | None:
-        """Start the account's next queued run unless another one is being written. Returns the run or None."""
+        """Start the account's next queued run, unless the account has a run in progress. Returns the run or None."""
         async with self._connection(account_id) as connection:
             await slots.lock(connection, account_id)
             return await self._promote(connection, account_id)
