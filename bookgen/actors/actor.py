@@ -44,9 +44,9 @@ def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
 class Actor(ABC):
     """Handles messages one at a time. An idle actor has neither a task nor a mailbox.
 
-    If a message from `ask` fails, its caller gets the error and the actor continues. If that caller no longer waits,
-    an unexpected error is logged. If a message from `tell` fails, the actor crashes: all callers that still wait get
-    Unavailable, and `crashed` is called.
+    If a message sent with `ask` raises an error, its caller gets the error and the actor continues. If the caller has
+    stopped waiting, an unexpected error is logged. If a message sent with `tell` raises an error, the actor crashes:
+    all callers that still wait get Unavailable, and `crashed` is called.
     """
 
     __slots__ = ("_asked", "_crashed", "_inbox", "_task", "last_told")
@@ -60,7 +60,7 @@ class Actor(ABC):
 
     @abstractmethod
     async def receive(self, message: Any) -> Any:
-        """Handle one message and return the answer for `ask`. Wait for nothing slower than the database."""
+        """Handle one message and return the answer for `ask`. Never wait for anything slower than the database."""
 
     @abstractmethod
     def crashed(self, error: Exception) -> None:
@@ -72,17 +72,17 @@ class Actor(ABC):
         return self._task is None
 
     def tell(self, message: Any) -> None:
-        """Put a message into the mailbox, however full it is: reports of the actor's own work must not be lost.
+        """Put a message into the mailbox and wait for no answer. A crashed actor ignores the message.
 
-        A crashed actor ignores the message.
+        Unlike `ask`, it never refuses a message, because the reports of the actor's own tasks must not be lost.
         """
         self._post(message, None)
 
     async def ask(self, message: Any, seconds: float = ANSWER_SECONDS) -> Any:
         """Put a message into the mailbox and wait for the answer.
 
-        Raises RateLimited if too many callers wait, and Unavailable if there is no answer after `seconds`; the message
-        is handled all the same.
+        Raises RateLimited, without sending the message, if too many callers wait. Raises Unavailable if the actor
+        crashes or gives no answer within `seconds`; in the latter case the message is still handled.
         """
         if self._asked >= MAX_WAITING:
             raise RateLimited("Too many requests are waiting for this book. Try again in a moment.", retry_after=1)
@@ -193,7 +193,7 @@ class Registry(Generic[A]):
         self.find_or_make(key).tell(message)
 
     def remove(self, key: Key, actor: Actor) -> None:
-        """Remove `actor` from the registry, unless `key` belongs to a newer actor."""
+        """Remove `actor` from the registry, unless a newer actor is registered for `key`."""
         if self._actors.get(key) is actor:
             del self._actors[key]
 

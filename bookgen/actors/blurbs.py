@@ -1,8 +1,9 @@
-"""Drafts the blurbs of finished books in the background, after their runs have completed.
+"""Drafts the blurbs (the texts on the back cover) of finished books in the background, after their runs have completed.
 
-The transaction that completes a run inserts a row into `blurb_draft`. A process claims the row, asks the model once and
-stores the blurb. If the process dies, the row remains for another process, and a stored reply is not paid for again.
-Nothing waits for a blurb, so failures are only logged. After MAX_TRIES, the row is given up.
+The transaction that completes a run inserts a row into `blurb_draft`. A process claims the row, asks the model and
+stores the blurb. If the process dies, another process claims the row, and uses the replies that were already stored and
+paid for. Nothing waits for a blurb, so failures are only logged. After too many failures (at most MAX_TRIES), the book
+stays without a blurb.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ async def draft_blurb(resources: Resources, account_id: int, book_id: int, steps
     """Have the model draft a blurb and return it; empty if the book already has one.
 
     The blurb needs a digest (summary, facts and plot threads) of each chapter. Missing digests, usually only the last
-    chapter's, are made first. Paid calls are recorded even if this fails.
+    chapter's, are made first. Paid calls are recorded even if the blurb fails.
 
     Raises NotFound if the book is gone, CallsHalted after `steps.halt` is set, and UpstreamAIError if a call fails.
     """
@@ -55,7 +56,7 @@ async def draft_blurb(resources: Resources, account_id: int, book_id: int, steps
 
 
 class Blurbs:
-    """Drafts blurbs in the background. Productions, the runs that make whole books, draft theirs themselves."""
+    """Drafts blurbs in the background. A production (a run that makes a whole book) drafts its blurb itself."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -63,7 +64,10 @@ class Blurbs:
         self.tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Claim and draft blurbs until cancelled: when a run completes here, and every few seconds."""
+        """Look for finished books that need a blurb, and draft it, until cancelled.
+
+        It looks as soon as a run completes in this process, and every few seconds.
+        """
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
@@ -81,7 +85,7 @@ class Blurbs:
                 )
 
     def halt(self) -> None:
-        """Let calls in flight finish and make no others."""
+        """Make no further model call. Calls in flight may finish."""
         for steps in self._steps.values():
             steps.halt.set()
 

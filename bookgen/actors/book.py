@@ -2,7 +2,7 @@
 
 A run is the writing of a book. It has phases: the chapters and, in a production (a run that makes a whole book), what
 comes before and after them, such as the outline and the cover. Before a process starts a chapter or a phase, it
-announces it: the run's row then says that it is in progress.
+announces this work: it marks it in the run's row as in progress.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ ADVANCING = (RunStatus.RUNNING, RunStatus.PAUSED)
 class BookActor(Actor):
     """Writes one book, a chapter at a time.
 
-    The actor never waits for the model. A task writes the chapter, and its end comes back as a message, so that a
-    pause is answered at once and every change of state happens here, in order. After each change `_follow` makes the
-    task match the run's row: only the database decides what this process does.
+    The actor never waits for the model. A task writes the chapter, and a message tells the actor that the task has
+    ended. So the actor answers a pause at once, and makes every change of state in order. After each change `_follow`
+    makes the task match the run's row, because only the database decides what this process does.
     """
 
     __slots__ = (
@@ -106,18 +106,18 @@ class BookActor(Actor):
         return super().idle and not self.writing
 
     def halt(self) -> None:
-        """Make no further model call. A call in flight may finish, and its reply is kept."""
+        """Make no further model call. A call in flight may finish, and its reply is stored."""
         if self._work_in_flight:
             self._work_in_flight.halt()
 
     def cancel(self) -> None:
-        """Cancel the work in flight. Its last reply is still stored, since it was paid for."""
+        """Cancel the work in flight. The model's last reply is still stored, since it was paid for."""
         if work := self._work_in_flight:
             self._work_in_flight = None
             self._runs_in_flight.cancel(work)
 
     def cancel_without_storing(self) -> None:
-        """Cancel the work in flight without storing its last reply, since another process may have the run now."""
+        """Cancel the work in flight without storing the model's last reply. Another process may have the run now."""
         if work := self._work_in_flight:
             self._work_in_flight = None
             self._runs_in_flight.cancel_without_storing(work)
@@ -143,7 +143,7 @@ class BookActor(Actor):
     async def _despite_outages(self, message: RowChanged | WriteNext | TaskEnded) -> None:
         """Handle a message. If the database is unavailable, send the message to this actor again after RETRY_SECONDS.
 
-        A finished text is not lost meanwhile: the task in its TaskEnded message holds it.
+        A finished text is not lost in the meantime, because the task in the TaskEnded message holds it.
         """
         asked = True
         try:
@@ -193,7 +193,10 @@ class BookActor(Actor):
         self._follow(committed.run, announced, material)
 
     def _follow(self, run: Run | None, announced: ChapterStart | None = None, material: Material | None = None) -> None:
-        """Make this process do what the run's row says."""
+        """Start, continue, halt or cancel work in this process, as the run's row demands.
+
+        `announced`: the chapter to start, if the row's change has announced one. `material`: the book, if known.
+        """
         mine = run if run and run.owner == self._resources.boot_id and run.status.active else None
         work = self._work_in_flight
         if work and not (mine and (work.run.id, work.run.epoch) == (mine.id, mine.epoch)):
@@ -249,7 +252,10 @@ class BookActor(Actor):
         work.task.add_done_callback(lambda task: self.tell(TaskEnded(task)))
 
     async def _nothing_to_begin(self, run: Run) -> None:
-        """Let `decide` find out why there is nothing to begin: no chapter is left, or the row has changed."""
+        """Handle a run in which no chapter can be started: no chapter is left, or the run's row has changed.
+
+        `decide` finds out which of the two is the case.
+        """
         committed = await self._report(Advance())
         # If the row has changed, someone has steered the run in the meantime, so `_after_change` follows the new row.
         same = committed.run and committed.run.status is RunStatus.RUNNING and committed.run == run
@@ -258,7 +264,10 @@ class BookActor(Actor):
         self._after_change(committed)
 
     async def _save_ended_task(self, task: asyncio.Task[Any]) -> bool:
-        """Save the result of an ended task. Returns False, without a database query, for a task that was dropped."""
+        """Save the result of an ended task. Returns whether the database was queried.
+
+        The result of a task whose work was dropped is not saved.
+        """
         match self._work_in_flight:
             case ChapterWork() as work if work.task is task:
                 await self._chapter_ended(work, task)
@@ -307,11 +316,11 @@ class BookActor(Actor):
             self._runs_in_flight.end(work)
 
     async def _after_commit(self, saved: Checkpoint | None) -> Committed:
-        """Do what follows the commit of a chapter, and return the resulting run.
+        """Decide what follows the commit of a chapter, and return the resulting run.
 
-        If no chapter is left, end the phase of the chapters, which completes the run unless a production has further
-        phases. If the run was paused or queued meanwhile, start the account's next queued run. `saved`: None if the
-        chapter was not accepted, because the run had changed.
+        If no chapter is left, end the phase of the chapters. This completes the run, unless a production has further
+        phases. If the run was paused or queued in the meantime, start the account's next queued run. `saved`: None if
+        the chapter was not accepted, because the run had changed.
         """
         run = saved.run if saved else await runs.newest(self._resources.pool, self.book_id)
         if run is None:

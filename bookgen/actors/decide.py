@@ -1,7 +1,7 @@
-"""The life of a run (the writing of a book), as one pure function from its state and a message to its next state.
+"""The life of a run (the writing of a book) as one pure function: from its state and a message to its next state.
 
-A finished chapter does not go through this function: `checkpoints.commit` accepts its text. Afterwards the message
-Advance asks whether the run is over.
+A finished chapter does not go through this function: `checkpoints.commit` accepts its text. After the last chapter the
+message Advance asks whether the run is complete.
 
 A run has an owner, the process that writes it, and an epoch, a number that grows with each owner. Writes with an older
 epoch are refused.
@@ -58,7 +58,7 @@ STAGES = {
 
 
 class Effect(Enum):
-    """What the transaction does besides writing the run."""
+    """What a transaction on a run does in addition to writing the run's row."""
 
     INSERT = auto()  # insert a new run
     REFUSE_FINISHED = auto()  # refuse the new run: the book is finished and the caller did not send `again`
@@ -88,7 +88,7 @@ class Decision:
 
 
 def decide(state: BookState, message: Command | Event, fresh: Run) -> Decision:
-    """Decide the next state of the book's run. `fresh`: an empty run with a new id, which a new run starts from.
+    """Decide the next state of the book's run. `fresh`: an empty run with a new id, from which a new run is made.
 
     Raises NeverGenerated, NoOutline, GenerationInProgress or Conflict for a command that the state refuses.
     """
@@ -207,7 +207,7 @@ def _phase_done(state: BookState, message: PhaseDone) -> Decision:
 def _is_of(message: WorkFailed | WorkHalted | PhaseDone, run: Run) -> bool:
     """Whether the message is about the call in flight of `run`.
 
-    Each run counts its epochs and calls anew, so the id of the run must match, too.
+    The numbers of epochs and calls start anew in each run, so the id of the run must match, too.
     """
     return (message.run_id, message.epoch, message.call_no) == (run.id, run.epoch, run.call_no)
 
@@ -221,7 +221,10 @@ def _phase_over(state: BookState, run: Run) -> Decision:
 
 
 def _following(state: BookState, run: Run) -> RunPhase | None:
-    """The phase after the run's; None after the last. CHAPTERS again if a chapter without text is left by now."""
+    """Return the phase after the run's current phase; None if that was the last one.
+
+    Return CHAPTERS again if the book now has chapters without text.
+    """
     if state.todo and run.phase is not RunPhase.CHAPTERS:
         return RunPhase.CHAPTERS
     phases = list(RunPhase) if run.mode is RunMode.AUTOMATED else [RunPhase.CHAPTERS]
@@ -269,12 +272,12 @@ def _failed(run: Run, failure: RunFailure, spoilt: bool = False) -> Decision:
 
 
 def failure_at(run: Run, code: str, message: str) -> RunFailure:
-    """A retryable failure at the run's current phase and chapter."""
+    """Return a retryable failure at the run's current phase and chapter."""
     return RunFailure(code, message, STAGES[run.phase], run.current_chapter, retryable=True)
 
 
 def taken_by(run: Run, owner: UUID) -> Run:
-    """The run with a new owner and the next epoch, so that writes of the former owner are refused."""
+    """Return the run with a new owner and the next epoch, so that writes of the previous owner are refused."""
     return replace(run, owner=owner, epoch=run.epoch + 1, call_started_at=None)
 
 
@@ -286,7 +289,7 @@ _ENDED = {
 
 
 def _impossible(what: str, run: Run) -> Conflict:
-    """The error for a command that an ended run refuses. Its message names a call that works instead.
+    """Return the error for a command that is impossible after the run has ended. It names a call that works instead.
 
     `what`: what the command would have done to the run, such as "paused".
     """

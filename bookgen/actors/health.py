@@ -1,4 +1,4 @@
-"""Database outages: whether the database is reachable, and the model's replies that wait in memory until it is."""
+"""Database outages: whether the database is reachable, and the model's replies that wait in memory in an outage."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ ANSWERED_SECONDS = 5.0
 
 
 class Health:
-    """A gate that is closed while the database is unavailable. No model call starts while it is closed.
+    """A gate that is closed while the database is unavailable. No model call starts while the gate is closed.
 
-    `up_since`: the loop time at which it was last opened.
+    `up_since`: the loop time at which the gate was last opened.
     """
 
     def __init__(self) -> None:
@@ -47,9 +47,10 @@ class Health:
         await self._up.wait()
 
     def saw(self, error: Unavailable) -> None:
-        """Close the gate if the error comes from the database itself.
+        """Close the gate if the error means that the database itself is unavailable.
 
-        Conflicts with other transactions, too few connections under load, and errors of the file store do not close it.
+        Conflicts with other transactions, too few connections under load, and errors of the file store do not close the
+        gate.
         """
         if isinstance(error, FilesUnavailable):
             return
@@ -96,7 +97,7 @@ MAX_BYTES = 64 << 20
 
 
 class Dropped(Exception):
-    """The text was dropped: too much text was waiting for the database in memory, and this one was the oldest."""
+    """A text was dropped: too many texts were waiting in memory for the database, and this text was the oldest."""
 
 
 @dataclass(slots=True, eq=False)
@@ -106,7 +107,7 @@ class WaitingReply:
 
 
 class Backlog:
-    """The replies that wait in memory for the database. Beyond `most_bytes` the oldest reply is dropped.
+    """The replies that wait in memory until the database can store them. Beyond `most_bytes`, old replies are dropped.
 
     The texts of finished chapters are not counted. They stay few, because no chapter is started during an outage.
     """
@@ -122,7 +123,10 @@ class Backlog:
 
     @asynccontextmanager
     async def entry(self, size: int) -> AsyncIterator[None]:
-        """A context in which a reply of `size` bytes waits. Dropped ends it and is raised if the reply is dropped."""
+        """A context manager in whose block a reply of `size` bytes waits to be stored.
+
+        If the reply is dropped, the block is cancelled and Dropped is raised.
+        """
         waiting = WaitingReply(size)
         self._waiting.append(waiting)
         try:
@@ -137,7 +141,7 @@ class Backlog:
                 self._waiting.remove(waiting)
 
     def make_room(self) -> None:
-        """Drop the oldest replies until the rest fits. Call it after each failed attempt to store a reply."""
+        """Drop the oldest replies until the others fit. Call it after each failed attempt to store a reply."""
         while self.size > self._most_bytes:
             oldest = self._waiting.pop(0)
             self.dropped += 1
@@ -153,9 +157,9 @@ class Backlog:
 
 
 class LedgerWrites:
-    """Owns the tasks that write to the ledger of paid calls. They finish even if the work that paid is cancelled.
+    """Owns the tasks that write to the ledger of paid calls. These tasks finish even if their caller is cancelled.
 
-    `tasks`: those that have not finished yet.
+    `tasks`: the tasks that have not finished yet.
     """
 
     def __init__(self) -> None:

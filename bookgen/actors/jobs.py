@@ -1,7 +1,8 @@
-"""Model work on a book outside a run: its outline, or chapters or a passage that are rewritten.
+"""Jobs. A job is model work on a book outside a run: it drafts the outline, or rewrites chapters or a passage.
 
-A book has one job at a time, and no job during a run, across all processes: the job's row in `book_job` is written
-under the same lock as the start of a run. A job continues to its end even if its caller no longer waits.
+A book has one job at a time, and no job during a run (the writing of the book), across all processes: the job's row in
+`book_job` is written under the same lock as the start of a run. A job continues to its end even if its caller no longer
+waits.
 """
 
 from __future__ import annotations
@@ -80,9 +81,9 @@ class Jobs:
         return task
 
     def _require_writer(self, job: Job, writer: str | None) -> None:
-        """Raise Conflict if a real model wrote the book, but this server has no model and would add sample text to it.
+        """Raise Conflict if a real model wrote the book, but this server could only add sample text to it.
 
-        A new outline is allowed.
+        A new outline is always allowed.
         """
         if writer and self._resources.model.name == SAMPLE_WRITER and not isinstance(job, DraftOutline):
             raise Conflict(
@@ -91,19 +92,22 @@ class Jobs:
             )
 
     def _forget_task(self, task: asyncio.Task[None]) -> None:
-        """Forget the task. Its caller has received the failure or has disconnected, so asyncio must not log it."""
+        """Forget an ended task, and mark its error as seen, so that asyncio does not log the error.
+
+        The task's caller has received the error or has disconnected.
+        """
         del self.tasks[task]
         if not task.cancelled():
             task.exception()
 
     async def forget_lost(self) -> None:
-        """Delete job rows of this process whose jobs are no longer in flight, so that their books are free again."""
+        """Delete this process's rows in `book_job` whose jobs are not in flight, so that their books are free again."""
         await jobs.forget_lost(self._resources.pool, self._resources.boot_id, list(self.tasks.values()))
 
     async def _reserve_cost(
         self, connection: asyncpg.Connection, account_id: int, book_id: int, job: Job
     ) -> Rewrite | None:
-        """Check that the account has enough AI edits left for the job. Raises QuotaExceeded if not.
+        """Raise QuotaExceeded if the account does not have enough AI edits left for the job.
 
         Returns the cost to reserve for rewriting a chapter or passage; None for other jobs. The caller holds the
         account's lock, so that two jobs never both use the last edit or the last free outline.

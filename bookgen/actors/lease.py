@@ -36,7 +36,7 @@ SETTLE_SECONDS = RENEW_SECONDS + 2 * RENEW_AGAIN_SECONDS
 class ProviderLimits:
     """Shares the provider's rate limits among processes.
 
-    The model is told the number of processes. Other processes are told when the provider is busy.
+    It tells the model how many processes there are, and tells other processes when the provider is busy.
     """
 
     def __init__(self, resources: Resources) -> None:
@@ -49,7 +49,7 @@ class ProviderLimits:
         self._resources.model.share(others + 1)
 
     def heard(self, name: str, seconds: float) -> None:
-        """Handle the news from another process that the provider of the model `name` is busy for `seconds`."""
+        """Handle a notification from another process: the provider of the model `name` is busy for `seconds`."""
         self._resources.model.hold_back(name, seconds)
 
     def _tell(self, name: str, seconds: float) -> None:
@@ -66,7 +66,8 @@ class ProviderLimits:
 class Lease:
     """Registers this process and renews its lease. After the lease is lost, writes of this process are refused.
 
-    `drop_work`: the function that drops the work in flight, since another process may take it over.
+    `drop_work`: the function that drops the work in flight when the lease is lost, because other processes may take the
+    work over.
     """
 
     def __init__(self, resources: Resources, limits: ProviderLimits, drop_work: Callable[[], None]) -> None:
@@ -81,9 +82,10 @@ class Lease:
 
     @property
     def trusts_expiry(self) -> bool:
-        """Whether an expired lease means that its process is dead.
+        """Whether an expired lease means that the process with this lease is dead.
 
-        This is not so just after the clock of the database server has jumped: then living processes seem expired, too.
+        False for a short time after the clock of the database server has jumped: then the leases of living processes
+        seem expired, too.
         """
         return now() >= self._settled_at
 
@@ -91,13 +93,14 @@ class Lease:
     def may_prune(self) -> bool:
         """Whether rows of dead processes may be deleted.
 
-        They may if the clock has not jumped for TTL_SECONDS, in which all living processes have renewed their leases.
+        This is safe if the clock has not jumped for TTL_SECONDS, because all living processes have renewed their leases
+        by then.
         """
         return now() >= self._held_from + TTL_SECONDS
 
     @property
     def ends_at(self) -> float:
-        """When the lease ends by this process's clock, unless it is renewed; -inf before the first lease."""
+        """The loop time at which this process stops using its lease, unless renewed; -inf before the first lease."""
         return self._counts_from + FENCE_SECONDS
 
     @property
@@ -138,7 +141,7 @@ class Lease:
         return True
 
     async def take_and_renew(self) -> None:
-        """Get a lease, and renew it at once, so that it is fresh even if `take` was slow.
+        """Get a lease and renew it at once, because `take` may have been slow.
 
         The renewal also counts the other processes.
         """
@@ -148,8 +151,7 @@ class Lease:
     async def renew(self) -> None:
         """Renew the lease, and renew it once more if the response came late.
 
-        The new lease lasts a fixed time from the request, not from the response. After a late response, little of it is
-        left.
+        A renewed lease lasts a fixed time from the request, so after a late response little of this time is left.
         """
         asked = now()
         await self._renew()
@@ -185,7 +187,10 @@ class Lease:
                 await processes.expire(self._resources.lease_pool, process.boot_id)
 
     def _set_fence(self, started: float) -> None:
-        """Set the local end of the lease, counted from `started`, when it was requested. Never shorten it."""
+        """Set the time at which this process stops using its lease, unless that would make it earlier.
+
+        `started`: when the lease was requested. The time is counted from there.
+        """
         if started < self._counts_from:
             return
         self._counts_from = started
@@ -204,9 +209,9 @@ class Lease:
             self._resources.lease_state = LeaseState.RUN_OUT
 
     def _lost(self) -> None:
-        """Drop all work in flight, because another process may write our runs now.
+        """Drop all work in flight, because other processes may now write the runs of this process.
 
-        The actors stay: a command being handled is carried out under the next lease.
+        The actors are kept: if one is handling a command, it completes the command under the next lease.
         """
         log.warning(
             "lease_lost",
@@ -223,7 +228,7 @@ class Lease:
 
 
 def this_host() -> str:
-    """The scope in which process ids are unique: the machine, its boot and its PID namespace."""
+    """Return the scope in which process ids are unique: the machine, its boot and its PID namespace."""
     boot = _read("/proc/sys/kernel/random/boot_id")
     return f"{socket.gethostname()} {boot} {_namespace()}".strip()
 
@@ -238,7 +243,7 @@ def _namespace() -> str:
 
 
 def started_at(pid: int) -> str:
-    """When the process started, as the system reports it; "alive" if that is unknown, "" if it does not run."""
+    """Return when a process started, as the system reports it; "alive" if that is unknown, "" if it does not run."""
     fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     if fields:
         return "" if fields[0] in ("Z", "X") else fields[19]

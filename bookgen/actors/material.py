@@ -1,4 +1,4 @@
-"""Load a book with its chapters and digests for writing, and store drafted outlines.
+"""Loads a book with its chapters and digests for writing, and stores drafted outlines.
 
 A digest says what later chapters must know about a chapter.
 """
@@ -33,10 +33,10 @@ async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Ma
 
 
 async def note_rest(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> None:
-    """Have the model make the digests of chapters that have no current one, such as the last chapter's.
+    """Have the model make the digests of chapters that have no up-to-date one, such as the last chapter's.
 
-    Each digest is stored at once. A digest that fails is left out until the next time. Raises NotFound if the book is
-    gone, and CallsHalted after `steps.halt` is set.
+    Each digest is stored at once. If a digest fails, its chapter stays without one until the next call of this
+    function. Raises NotFound if the book is gone, and CallsHalted after `steps.halt` is set.
     """
     through_outages = resources.health.through_outages
     material = await through_outages(lambda: load_material(resources.pool, account_id, book_id))
@@ -46,7 +46,7 @@ async def note_rest(resources: Resources, account_id: int, book_id: int, steps: 
 
 
 def numbered(chapters: Sequence[OutlineChapter]) -> list[PlannedChapter]:
-    """The chapters of an outline as rows to store."""
+    """Return the chapters of an outline as rows to store."""
     return [planned(number, chapter) for number, chapter in enumerate(chapters, 1)]
 
 
@@ -71,9 +71,9 @@ async def draft_outline(resources: Resources, book: Book, steps: StoredSteps) ->
 
 
 async def count_outline(resources: Deciding, connection: asyncpg.Connection, account_id: int, book_id: int) -> None:
-    """Count a drafted outline or reworked chapters: the first few are free, each later one is an AI edit.
+    """Count an outline that was drafted or reworked. The first few are free; each later one costs an AI edit.
 
-    Raises QuotaExceeded if the account has no AI edit left for it.
+    Raises QuotaExceeded if the outline is not free and the account has no AI edit left.
     """
     quota = resources.quota
     had = await jobs.count_outline(connection, book_id) - 1

@@ -16,8 +16,9 @@ from bookgen.models import Run, RunPhase
 class Generate:
     """Start a run over the chapters without text, or over all chapters if all have text.
 
-    `automated`: start a production, which needs no outline and makes everything a finished book has. `again`: allow a
-    production of a finished book, whose chapters are then written again. `cover`: whether a production makes a cover.
+    `automated`: start a production, which needs no outline and makes everything that a finished book has. `again`:
+    allow a production of a finished book, whose chapters are then written again. `cover`: whether a production makes a
+    cover.
     """
 
     automated: bool = False
@@ -32,27 +33,27 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Continue a paused run, or retry the chapter at which a run failed."""
+    """Continue a paused run, or retry a failed run at the chapter or phase that failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """End the run now; the call in flight is cancelled, finished chapters stay."""
+    """End the run now. The call in flight is cancelled; finished chapters are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Abandon:
-    """End the run because its book is deleted or its account blocked. Never refused."""
+    """End the run, because its book is being deleted or its account is blocked. Never refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteBook:
-    """End the book's run and its call in flight, then delete the book."""
+    """End the book's run, cancel its call in flight, and delete the book."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunFailure:
-    """Why a run ended in error, as its owner reads it."""
+    """Why a run ended in error, as shown to the book's author."""
 
     code: str
     message: str
@@ -66,7 +67,7 @@ class RunFailure:
 
 @dataclass(frozen=True, slots=True)
 class WorkFailed:
-    """A task of the run failed. `spoilt`: its stored replies are unusable, so a retry must not replay them.
+    """A task of the run failed. `spoilt`: the replies stored for the task are unusable, so a retry must not use them.
 
     `words_lost`: how many words were requested in paid calls that brought no text.
     """
@@ -81,7 +82,7 @@ class WorkFailed:
 
 @dataclass(frozen=True, slots=True)
 class WorkHalted:
-    """A task of the run ended between two model calls because no further call was wanted."""
+    """A task of the run ended without a result, because it was halted or cancelled, or its chapter or book is gone."""
 
     run_id: UUID
     epoch: int
@@ -90,10 +91,10 @@ class WorkHalted:
 
 @dataclass(frozen=True, slots=True)
 class PhaseDone:
-    """The work of a production's phase is done. Chapters have no such message, since each is committed on its own.
+    """The work of a production's phase is done. Chapters have no such message, because each is committed on its own.
 
-    `chapters`: the number of chapters of a drafted outline. `remark`: a sentence for the owner, such as which step
-    was skipped, or how many findings the editor's reading had; empty if there is nothing to say.
+    `chapters`: the number of chapters of a drafted outline. `remark`: a sentence for the owner, such as which step was
+    skipped, or how many findings the editor's reading had; empty if there is nothing to say.
     """
 
     run_id: UUID
@@ -106,7 +107,7 @@ class PhaseDone:
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """Check what is left to do.
+    """Check what is left to do in the run.
 
     The run continues with the phase after the chapters, completes if nothing is left, or fails if too many processes
     have died while writing it.
@@ -122,12 +123,12 @@ class GiveUp:
 
 @dataclass(frozen=True, slots=True)
 class DraftOutline:
-    """Make a new outline; it replaces the chapters."""
+    """Draft a new outline, which replaces the book's chapters."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReworkChapters:
-    """Rework titles and summaries of some chapters to fit the rest."""
+    """Rework the titles and summaries of some chapters, so that they fit the other chapters."""
 
     chapter_ids: tuple[int, ...]
     instructions: str
@@ -135,7 +136,7 @@ class ReworkChapters:
 
 @dataclass(frozen=True, slots=True)
 class RewriteChapter:
-    """Write one chapter again. `instructions`: what its author asks for."""
+    """Write one chapter again. `instructions`: what the author asks for."""
 
     chapter_id: int
     chapter_number: int
@@ -146,8 +147,8 @@ class RewriteChapter:
 class RewritePassage:
     """Reword the characters `start` to `end` of a chapter. The new text is stored as a suggestion in a new report.
 
-    `words`: the length of the passage in words. `content_version`: the chapter's text that the offsets refer to.
-    `report`: the unique id (`task`) that the new report gets.
+    `words`: the length of the passage in words. `content_version`: the version of the chapter's text to which `start`
+    and `end` refer. `report`: the unique id (`task`) that the new report gets.
     """
 
     chapter_id: int
@@ -166,7 +167,7 @@ class RowChanged:
 
 @dataclass(frozen=True, slots=True)
 class WriteNext:
-    """Begin the run's next chapter, or the work of its phase."""
+    """Start the run's next chapter, or the work of its current phase."""
 
     run: Run
 

@@ -1,4 +1,4 @@
-"""The pictures of a children's book that is being written: each is made, paid for and counted once."""
+"""The pictures of a children's book that is being written. Each picture is made, paid for and counted once."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ Keep = Callable[[asyncpg.Connection, NewFile], Awaitable[None]]
 
 
 class Pictures:
-    """Makes the picture of a chapter (a spread of two pages) before its text is committed.
+    """Makes the picture of a chapter (a spread of two pages) before the chapter's text is committed.
 
-    Before the first picture, it makes the book's character sheet, a picture of the hero that guides all others.
+    Before the first picture, it makes the book's character sheet: a picture of the hero, which all other pictures
+    follow.
 
-    One transaction stores a picture, its cost and its use of the allowance, if this process still has the run. If a
-    process dies, only the call in flight is repeated.
+    A picture, its cost and its use of the allowance are stored in one transaction, if this process still has the run.
+    So if a process dies, only the call in flight has to be repeated.
     """
 
     def __init__(self, resources: Resources) -> None:
@@ -84,7 +85,7 @@ class Pictures:
         await self._keep(run, steps, key, picture, chapter.chapter_number, keep)
 
     async def _sheet(self, run: Run, steps: StoredSteps, book: Book) -> bytes:
-        """The image file of the character sheet, which is painted if there is none yet."""
+        """Return the image file of the character sheet. If there is no sheet yet, make it first."""
         pool, health = self._resources.pool, self._resources.health
 
         async def find() -> bytes | None:
@@ -129,9 +130,9 @@ class Pictures:
     ) -> None:
         """Store the picture and its cost, however long the database is unavailable.
 
-        `key` identifies the picture in this run, so that a repeated call stores nothing. `number`: its chapter; None
-        for the character sheet. `keep`: writes the rows that refer to the picture, in the same transaction. Raises
-        TextDropped if memory runs out, and CallsHalted if this process no longer has the run.
+        `key` identifies the picture in this run, so that a repeated call stores nothing. `number`: the picture's
+        chapter; None for the character sheet. `keep`: writes the rows that refer to the picture, in the same
+        transaction. Raises TextDropped if memory runs out, and CallsHalted if this process no longer has the run.
         """
         step = Step(key, {"text": ""}, steps.ledger_entry(STAGE, number, picture.paid))
 
@@ -170,7 +171,7 @@ class Pictures:
 
 
 async def _add(connection: asyncpg.Connection, book_id: int, new: NewFile, picture: PaidPicture) -> str:
-    """Store the row of a picture's file. Returns the picture's media key."""
+    """Insert the row of a picture's file. Returns the picture's media key."""
     return await media.add(connection, book_id, new, picture.width, picture.height, picture.source)
 
 

@@ -39,13 +39,13 @@ Result = TypeVar("Result")
 
 
 class Production:
-    """Does the work of the phases. Each can be repeated after a crash: replies are stored, and results are kept."""
+    """Does the work of a production's phases. If a phase is repeated after a crash, it uses the stored results."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
 
     async def perform(self, run: Run, steps: StoredSteps) -> PhaseResult:
-        """Do the work of the run's phase. Raises CallsHalted if no further call is wanted; other errors end the run."""
+        """Do the work of the run's phase. Raises CallsHalted if its calls are halted; other errors end the run."""
         match run.phase:
             case RunPhase.OUTLINE:
                 return await self._outline(run, steps)
@@ -83,7 +83,8 @@ class Production:
     async def _review(self, run: Run, steps: StoredSteps) -> PhaseResult:
         """Have the model read the book as its editor and, if `RevisionMode` says so, answer the findings as its author.
 
-        If the reading fails, the book is finished without it.
+        If the model refuses, its reply is unusable, or the book is too long, the production continues without a
+        reading.
         """
         resources = self._resources
         if resources.revision is RevisionMode.OFF or not resources.can_read:
@@ -108,16 +109,19 @@ class Production:
         return PhaseResult(save, remark=_outcome(len(edited.unanswered)))
 
     async def _has_report(self, run: Run, kind: ReportKind) -> bool:
-        """Whether the run already has a report of this kind, so that the phase need not make another one.
+        """Whether the run already has a report of this kind, so that the phase has nothing to do.
 
-        This happens if a chapter without text appeared after the report, such as one that the author added. The run
-        then writes that chapter and goes through the later phases again.
+        This happens if a chapter without text appears after the report, for example because the author adds one. The
+        run then writes that chapter and goes through the later phases again.
         """
         pool, through_outages = self._resources.pool, self._resources.health.through_outages
         return await through_outages(lambda: reports.of_run(pool, run.id, kind)) is not None
 
     async def _proofread(self, run: Run, steps: StoredSteps) -> PhaseResult:
-        """Make a proofreading report. The next phase applies its safe corrections; the author decides on the others."""
+        """Make a proofreading report. The next phase applies the report's safe corrections.
+
+        The author decides on the other corrections.
+        """
         resources = self._resources
         if await self._has_report(run, ReportKind.PROOFREADING):
             return PhaseResult()
@@ -155,7 +159,7 @@ class Production:
         return PhaseResult()
 
     async def _blurb(self, run: Run, steps: StoredSteps) -> PhaseResult:
-        """Draft the blurb. If that fails, a blurb is drafted in the background after the run."""
+        """Draft the blurb. If that fails, Blurbs tries again in the background after the run."""
         try:
             blurb = await draft_blurb(self._resources, run.account_id, run.book_id, steps)
         except CallsHalted:
@@ -180,7 +184,7 @@ class Production:
         return PhaseResult()
 
     async def _served(self, service: Callable[[], Awaitable[Result]]) -> Result:
-        """Call a service, again while the database is unavailable or the workers are busy.
+        """Call `service`, and repeat the call while the database is unavailable or all workers are busy.
 
         Raises PhaseFailed if rendering takes too long, or if the workers are still busy after MAX_WAITS tries.
         """
@@ -201,6 +205,6 @@ class Production:
 
 
 def _outcome(findings: int) -> str:
-    """The result of an editor's reading, for the status of the finished book; empty if it found nothing."""
+    """Return a remark about an editor's reading, for the status of the finished book; empty without findings."""
     count = "one finding" if findings == 1 else f"{findings} findings"
     return f"The editor's reading listed {count}. The report says what was changed." if findings else ""

@@ -1,10 +1,10 @@
-"""Restart what has stopped unintentionally: the runs of dead processes, and the actors of books that crash.
+"""Restarts what has stopped unintentionally: the runs of dead processes, and the actors of books that crash.
 
 A run is the writing of a book; the process that writes it owns it. A sweep compares this process's work with the runs
 in the database. The first sweep, when a process starts, takes over the runs of dead processes. Later sweeps do so too,
 and find runs whose notification was lost.
 
-A crashed actor starts again after a back-off. The run of a book that keeps crashing is given up.
+A crashed actor starts again after a back-off. If a book keeps crashing, its run is ended in error.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 1.0, 30.0
 
 
 class Restarts:
-    """Counts crashes by book over a sliding minute."""
+    """Counts the crashes of each book in a sliding minute."""
 
     def __init__(self) -> None:
         self._crashes: defaultdict[int, deque[float]] = defaultdict(deque)
@@ -56,13 +56,13 @@ class Restarts:
     def is_exhausted(self, book_id: int, now: float) -> bool:
         """Whether the book has used up its restarts.
 
-        Never while crashes are `systemic`, that is, while so many books crash that no single book is the cause.
+        Always False while crashes are `systemic`: so many books crash that no single book is the cause.
         """
         self._forget(now)
         return len(self._crashes.get(book_id, ())) > MAX_RESTARTS and not self.systemic(now)
 
     def crashed_books(self, now: float) -> int:
-        """How many books have crashed within the window."""
+        """Return how many books have crashed within the last minute."""
         self._forget(now)
         return len(self._crashes)
 
@@ -83,7 +83,7 @@ class Restarts:
 
 
 class Crashes:
-    """Restarts crashed actors, with a back-off and a budget for each book."""
+    """Restarts crashed actors, with a back-off and a limit of restarts for each book."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Crashes:
 
     @property
     def crashed_books(self) -> int:
-        """How many books have crashed within a minute."""
+        """How many books have crashed within the last minute."""
         return self._restarts.crashed_books(now())
 
     @property
@@ -170,7 +170,7 @@ class Recovery:
     async def sweep(self, *, takes_over: bool) -> None:
         """Take over, start and continue the runs that this process should write.
 
-        `takes_over`: whether an expired lease means that its process is dead.
+        `takes_over`: whether to take over the runs of processes whose leases have expired.
         """
         await self._take_over(takes_over)
         await self._promote()
@@ -194,7 +194,10 @@ class Recovery:
         return True
 
     async def _take_over(self, takes_over: bool) -> None:
-        """Claim runs that nobody writes, up to an even share, and set how many runs to hand over beyond that share."""
+        """Claim runs that no process writes, up to this process's even share of the runs.
+
+        If this process has more than its share, set how many runs to hand over. `takes_over`: False: claim no runs.
+        """
         pool, boot_id = self._resources.pool, self._resources.boot_id
         balance = await ownership.balance(pool, boot_id)
         room, self._runs_in_flight.surplus = balance.room, balance.surplus
@@ -211,7 +214,7 @@ class Recovery:
         await ownership.disown_unwritable(pool)
 
     async def _log_waiting_runs(self) -> None:
-        """Log once for each model which runs wait for it because this process has a different one."""
+        """Log once for each model how many runs wait for this model, because this process has a different one."""
         resources = self._resources
         waiting = {} if resources.may_replace_writer else await ownership.waiting(resources.pool, resources.boot_id)
         for writer in waiting.keys() - self._waiting.keys():
@@ -268,9 +271,9 @@ class Recovery:
         await self._report(run, Advance())
 
     def _backs_off(self, run: Run) -> bool:
-        """Whether a run at risk (one more death of its process ends it) must still wait before it is continued.
+        """Whether a run at risk must still wait before it is continued. Such a run fails if its process dies once more.
 
-        Sets the time at which it may continue if none is set yet.
+        The first call sets the time at which the run may continue.
         """
         if run.id not in self._retry_at:
             self._retry_at[run.id] = now() + random.uniform(*BACK_OFF)
@@ -301,12 +304,15 @@ class Recovery:
             self._write(committed.promoted)
 
     def _write(self, run: Run | None) -> None:
-        """Tell the run's actor to write its next chapter."""
+        """Tell the actor of the run's book to continue the run. None: do nothing."""
         if run:
             self._registry.tell(_key(run), WriteNext(run))
 
     def _is_busy_with(self, run: Run) -> bool:
-        """Whether this process writes the run or is about to."""
+        """Whether this process must not continue the run now.
+
+        The reason is that it works on the run already, waits after a crash, or is about to end.
+        """
         actor = self._registry.find(_key(run))
         return self._resources.draining or self._crashes.backs_off(_key(run)) or not (actor is None or actor.idle)
 
@@ -323,7 +329,7 @@ def _key(run: Run) -> Key:
 async def every(
     seconds: float, work: Callable[[], Awaitable[bool | None]], resources: Resources, *, again: float | None = None
 ) -> None:
-    """Repeat `work` until cancelled; no failure ends it. `work` returns False if it did not query the database.
+    """Repeat `work` until cancelled; no failure ends the loop. `work` returns False if it did not query the database.
 
     `again`: how many seconds to wait instead of `seconds` after the database was unavailable; None: `seconds` as usual.
     """

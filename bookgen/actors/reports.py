@@ -53,7 +53,10 @@ CRASHED = "An unexpected error stopped this report. Start another one."
 
 @dataclass(frozen=True, slots=True)
 class ChapterReading:
-    """The suggestions for a chapter. `unread`: one entry if the model has not read the whole chapter, else empty."""
+    """The suggestions for a chapter, as rows.
+
+    `unread`: one entry if the model has not read the whole chapter, otherwise empty.
+    """
 
     rows: Sequence[NewSuggestion] = ()
     unread: Sequence[Unread] = ()
@@ -61,11 +64,12 @@ class ChapterReading:
 
 @dataclass(frozen=True, slots=True)
 class BookReading:
-    """A book that is proofread a chapter at a time. `flags`: findings of automatic checks, and contradicting facts.
+    """A book that is being proofread, one chapter at a time.
 
-    `seen`: what the rules and the spelling checker found in a survey of the whole book, before any chapter is read by
-    the model. `most`: the most bytes that are read in all, since the author may lengthen the book meanwhile; None: no
-    limit. `taken`: the bytes of each chapter that was read, by chapter id.
+    `flags`: findings of automatic checks, and contradicting facts. `seen`: what the rules and the spelling checker
+    found in a survey of the whole book, before the model reads any chapter. `most`: the most bytes to read in all
+    chapters together, because the author may lengthen the book during the reading; None: no limit. `taken`: the bytes
+    of each chapter that was read, by chapter id.
     """
 
     resources: Resources
@@ -97,10 +101,10 @@ class BookReading:
         return cls(resources, book, written, flags, seen, max_check_bytes(plan, book))
 
     async def chapter(self, chapter_id: int, steps: StoredSteps) -> ChapterReading:
-        """Read the chapter as it is now. Returns no suggestions if it no longer exists or exceeds `most`.
+        """Proofread the chapter as it is now. Returns no suggestions if it is gone or would exceed `most` bytes.
 
-        The model's replies are stored before this returns. Raises UpstreamAIError if a call fails, and CallsHalted
-        after `steps.halt` is set.
+        The model's replies are stored before this function returns. Raises UpstreamAIError if a call fails, and
+        CallsHalted after `steps.halt` is set.
         """
         chapter = await _load(self.resources, self.book.account_id, chapter_id)
         if chapter is None or not self._takes(chapter):
@@ -160,12 +164,12 @@ class Reports:
                 )
 
     def call_off(self, report_id: int) -> None:
-        """Stop the work on a deleted report after its model call in flight."""
+        """Stop the work on a deleted report. Its model call in flight may finish."""
         if steps := self._steps.get(report_id):
             steps.halt.set()
 
     def halt(self) -> None:
-        """Let calls in flight finish and make no others. A draining process claims no further report."""
+        """Make no further model call. Calls in flight may finish."""
         for steps in self._steps.values():
             steps.halt.set()
 
@@ -218,7 +222,7 @@ class Reports:
         self._steps.pop(report.id, None)
 
     async def _read(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
-        """Read every chapter. Returns whether the report still belongs to this process.
+        """Proofread every chapter. Returns whether the report still belongs to this process.
 
         Raises UpstreamAIError if a call fails, or if the model could read none of the chapters, not even in part.
         """
@@ -234,7 +238,7 @@ class Reports:
         return True
 
     async def _review(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
-        """Have the model read the book as its editor. Returns whether this process still has the report.
+        """Have the model read the book as its editor. Returns whether the report still belongs to this process.
 
         Raises UpstreamAIError if the model fails, and ProofreadingFailed if the book is too long.
         """
@@ -259,9 +263,9 @@ class Reports:
         return await self._resources.health.through_outages(attempt)
 
     async def _complete(self, report: ClaimedReport, owner: UUID) -> None:
-        """Complete the report and, in the same transaction, spend one check of the account's allowance.
+        """Complete the report and, in the same transaction, use up one check of the account's allowance.
 
-        An editor's reading is free if this process has no language model, since nothing was read.
+        If this process has no language model, an editor's reading is free, since nothing was read.
         """
         free = report.kind is ReportKind.REVIEW and not self._resources.can_read
 

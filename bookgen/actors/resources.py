@@ -1,4 +1,4 @@
-"""What all actors of this process share, and what an operator's command uses instead."""
+"""What all actors of a process share. An operator's command uses a smaller replacement, OperatorProcess."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from bookgen.writing.window import WINDOW
 
 
 class WriteChapter(Protocol):
-    """Writes a chapter. `on_words` receives the number of words so far, `on_digest` new digests of earlier chapters.
+    """Writes a chapter. `on_words` receives the number of words so far.
 
-    The digests are worth storing even if the chapter itself fails.
+    `on_digest` receives new digests (summaries for later chapters) of earlier chapters, which are worth storing even if
+    the chapter itself fails.
     """
 
     def __call__(
@@ -44,10 +45,10 @@ class WriteChapter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How a book is written: the entry points of `bookgen.writing`.
+    """The functions of `bookgen.writing` that write the parts of a book.
 
     `rework_chapters` takes the numbers of chapters and the author's instructions, and returns new outlines by number.
-    `note_rest` makes the digests that chapters lack.
+    `note_rest` makes the missing digests (summaries for later chapters).
     """
 
     draft_outline: Callable[[Book, Steps], Awaitable[Outline]]
@@ -62,7 +63,7 @@ class PaintsSpreads(Protocol):
     """Paints the pictures of children's books. `sheet` makes the hero's picture, which all other pictures follow.
 
     `spread` makes the picture of a chapter, which fills two facing pages. Both raise CallsHalted after `halt` is set,
-    and UpstreamAIError for any failure; the error's `spent` are the calls that cost money.
+    and UpstreamAIError for any failure; the error's `spent` lists the calls that cost money.
     """
 
     @property
@@ -88,8 +89,8 @@ Save: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
 class PaintCover(Protocol):
     """Makes a cover for a run. Returns a function that stores and selects it; None if the book has a selected cover.
 
-    `halt` ends the wait for a call that is no longer wanted. Raises UpstreamAIError if the model fails, and
-    QuotaExceeded or PlanUpgradeRequired if the account may not have the cover.
+    Setting `halt` ends the wait for the model. Raises UpstreamAIError if the model fails, and QuotaExceeded or
+    PlanUpgradeRequired if the account may not have the cover.
     """
 
     def __call__(self, account_id: int, book_id: int, run_id: UUID, halt: HaltSwitch, /) -> Awaitable[Save | None]: ...
@@ -97,10 +98,10 @@ class PaintCover(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """What a production makes besides the text. Each function can be repeated.
+    """The functions with which a production (a run that makes a whole book) makes what it needs besides the text.
 
-    `correct(account_id, run_id)` applies the safe suggestions of the run's report. `make_files(account_id, book_id)`
-    makes the export files of the book.
+    Each function can be repeated. `correct(account_id, run_id)` applies the safe suggestions of the run's report.
+    `make_files(account_id, book_id)` makes the export files of the book.
     """
 
     paint_cover: PaintCover
@@ -148,13 +149,13 @@ class LeaseState(Enum):
 class Resources:
     """The shared parts and the state of this process.
 
-    `boot_id` identifies the process in the database; it changes when the lease is lost. `other_processes` is the
-    number of other living processes. `names_model`: whether the operator named the model, instead of leaving the
-    choice to the API keys. `revision` is what a production does with its editor's findings. `context_tokens` is the
-    context window, in tokens, of a call that reads the whole book. `draining`: the process ends soon, begins no chapter
-    and makes no model call.
-    `blurb_queued` is set when a blurb may be waiting. `awaits_operator`: the database is a restored copy, in which
-    nothing is written until the operator lets its runs continue.
+    `boot_id` identifies the process in the database; it changes when the lease (the right to write runs) is lost.
+    `other_processes`: the number of other living processes. `names_model`: whether the operator named the model,
+    instead of leaving the choice to the API keys. `revision`: what a production (a run that makes a whole book) does
+    with its editor's findings. `context_tokens`: the context window, in tokens, of a call that reads the whole book.
+    `draining`: whether the process ends soon, so that it begins no chapter and makes no model call. `blurb_queued` is
+    set when a blurb may be waiting. `awaits_operator`: whether the database is a restored copy, in which nothing is
+    written until the operator lets its runs continue.
     """
 
     pool: asyncpg.Pool
@@ -195,17 +196,17 @@ class Resources:
     def may_replace_writer(self) -> bool:
         """Whether this process may continue runs that another model has begun.
 
-        It may if the operator named its model. The sample model never may.
+        It may if the operator named its model. A process with the sample model never may.
         """
         return self.names_model and self.model.name != SAMPLE_WRITER
 
     @property
     def can_read(self) -> bool:
-        """Whether this process has a model that can read a book. The model of sample text cannot."""
+        """Whether this process has a model that can read a book. The sample model cannot."""
         return self.model.name != SAMPLE_WRITER
 
     def may_write(self, run: Run) -> bool:
-        """Whether this process has the run's model or may replace it. `store.writers.may_write` is the same in SQL."""
+        """Whether this process may write the run with its model. `store.writers.may_write` is the same rule in SQL."""
         return self.may_replace_writer or not run.keeps_writer or run.writer == self.writer
 
     @property
@@ -214,12 +215,15 @@ class Resources:
 
     @property
     def has_lease(self) -> bool:
-        """Whether other processes see that this one is alive. Without a lease, they release what it has reserved."""
+        """Whether this process has a valid lease and does not drain.
+
+        Without a lease, other processes take this process for dead, and release what it has reserved.
+        """
         return self.lease_state is LeaseState.HELD and not self.draining
 
     @property
     def takes_runs(self) -> bool:
-        """Whether this process can take runs: not while it drains or has no lease, since others would take them."""
+        """Whether this process can take runs. Without a lease it cannot: other processes would take them back."""
         return self.has_lease and self.writes_runs
 
     @property
@@ -234,12 +238,12 @@ class Resources:
 
     @property
     def outage(self) -> Outage | None:
-        """The current outage of the model, which runs wait for; None if there is none."""
+        """The current outage of the model; None if there is none. Runs wait until the outage ends."""
         return self.model.outage
 
     @property
     def outage_of_pictures(self) -> Outage | None:
-        """The current outage of the image model, which runs wait for; None if there is none."""
+        """The current outage of the image model; None if there is none. Runs wait until the outage ends."""
         return self.painter.outage
 
 

@@ -1,6 +1,6 @@
-"""Run an editor's reading of a whole book and the author's answer to it. The model plays both parts.
+"""Runs an editor's reading of a whole book and the author's answer to it. The model plays both parts.
 
-The results are rows of a report and new texts for the chapters that the model changes as the author.
+The results are the rows of a report, and new texts for the chapters that the model changes as the author.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TOO_LONG = "The book is too long for an editor's reading, which covers at most {
 class RevisedText:
     """A chapter as it was read, its new text, and the earlier findings of automatic checks that still hold.
 
-    `hashes`: those of the text as it was read and of the new one.
+    `hashes`: the hash of the text as it was read, then the hash of the new text.
     """
 
     chapter: Chapter
@@ -59,10 +59,10 @@ class RevisedText:
 class EditedBook:
     """The result of an editor's reading. `rows`: the rows of its report.
 
-    `unanswered`: the rows without the model's edits, used if a person has changed the book meanwhile.
-    `revised`: the chapters with edits.
-    `proposed`: texts with edits that a comparison rejected.
-    `declined`: the fingerprints of the contradictions that the model declined with a reason.
+    - `unanswered`: the rows without the model's edits, used if a person has changed the book in the meantime.
+    - `revised`: the chapters whose new text is to be saved.
+    - `proposed`: chapters with a new text that lost the comparison with the draft.
+    - `declined`: the fingerprints of the contradictions that the model declined to correct, with a reason.
     """
 
     material: Material
@@ -77,9 +77,9 @@ class EditedBook:
         return [chapter.id for chapter in self.material.chapters if chapter.content.strip()]
 
     async def save_texts(self, connection: asyncpg.Connection) -> Sequence[NewSuggestion]:
-        """Save the new texts in the caller's transaction, or none if one of these chapters has changed.
+        """Save the new texts in the caller's transaction. If one of the chapters has changed, save none of them.
 
-        Returns the rows of the report. The previous texts and the rejected ones are kept in the chapters' history.
+        Returns the rows of the report. The previous texts and the rejected texts are kept in the chapters' history.
         Declined contradictions are not reported again as long as their passages are unchanged.
         """
         book = self.material.book
@@ -96,16 +96,16 @@ class EditedBook:
         return self.rows
 
     async def _keep_aside(self, connection: asyncpg.Connection, proposed: RevisedText) -> None:
-        """Keep a rejected text in the chapter's history, with the same writer as the draft."""
+        """Keep a rejected text in the chapter's history, under the model that wrote the draft."""
         chapter = proposed.chapter
         told = chapter.id, RevisionOrigin.NOT_PREFERRED, proposed.content, proposed.words, chapter.writer
         await revisions.add(connection, *told, written_at=chapter.written_at)
 
     async def _save_text(self, connection: asyncpg.Connection, revised: RevisedText) -> None:
-        """Save one text, its findings, and the chapter's digest. The account's storage is not checked.
+        """Save a new text and its findings, and keep the chapter's digest.
 
-        Storage needs no check because edits may add only little text (`review.room`). The digest (the summary for later
-        chapters) stays valid, since edits change only a few words.
+        The digest (the summary for later chapters) stays valid, because edits change only a few words. They also add
+        little text (`review.room`), so the limit on the account's storage is not checked.
         """
         chapter, account_id = revised.chapter, self.material.book.account_id
         changes = {"content": revised.content}
@@ -151,9 +151,9 @@ async def edit_book(
 
 
 async def _load(resources: Resources, account_id: int, book_id: int) -> Material:
-    """The book with the full text of its chapters.
+    """Return the book with the full text of its chapters.
 
-    Raises ProofreadingFailed if it is longer than the account's plan or an editor's reading allows.
+    Raises ProofreadingFailed if the book is longer than the account's plan or an editor's reading allows.
     """
     pool, through_outages = resources.pool, resources.health.through_outages
     book = must_exist(await through_outages(lambda: books.find(pool, account_id, book_id)))
@@ -169,7 +169,7 @@ async def _load(resources: Resources, account_id: int, book_id: int) -> Material
 
 
 async def _pictures(resources: Resources, texts: Sequence[Chapter]) -> dict[int, str]:
-    """What the pictures of a children's book show, by chapter number."""
+    """Return what the pictures of a children's book show, by chapter number."""
     numbers = {chapter.id: chapter.chapter_number for chapter in texts}
     pool, book_id = resources.pool, texts[0].book_id if texts else 0
     shown = await resources.health.through_outages(lambda: illustrations.of_book(pool, book_id))
@@ -207,7 +207,7 @@ async def _answer_findings(
 async def _drop_losing_edits(
     material: Material, review: BookReview, answer: AuthorsAnswer, steps: StoredSteps, context_tokens: int
 ) -> AuthorsAnswer:
-    """Compare the draft and the changes blindly, and return the answer without the changes that lose."""
+    """Have the model compare the draft with the edited texts blindly. Return the answer without the edits that lose."""
     results = await compare_book(material, review, answer.revised, steps, context_tokens)
     rejected = {number for number, each in results.items() if not each.is_kept}
     if not rejected:
@@ -225,7 +225,7 @@ async def _drop_losing_edits(
 def _revised_texts(
     material: Material, texts: Mapping[int, str], notes: Sequence[Mapping[str, object]]
 ) -> list[RevisedText]:
-    """The chapters with a new text, in order.
+    """Return the chapters that have a new text, in order.
 
     `texts`: the new texts by chapter number. `notes`: earlier findings. A finding still holds if its excerpt is in the
     new text.
@@ -262,7 +262,7 @@ def _row(entry: ReportEntry) -> NewSuggestion:
 
 
 def suggestion_of(chapter: Chapter, correction: Correction) -> NewSuggestion:
-    """The correction as a row of a report. `chapter`: the chapter with the text that was read."""
+    """Return the correction as a row of a report. `chapter`: the chapter with the text that was read."""
     return NewSuggestion(
         chapter_id=chapter.id,
         type=correction.reason.type,

@@ -1,7 +1,7 @@
 """The work in flight in this process: chapters, and the other phases of productions (runs that make whole books).
 
 A run is the writing of a book. A chapter is announced (its run's row says that it is being written), then written, then
-committed. The number of places limits how much work is done at the same time; other work waits for a place.
+committed. The process has a number of places for concurrent work; further work waits until a place is free.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ STALL_SECONDS = 900.0
 class RunsInFlight:
     """Owns the work on the runs that this process is writing: their chapters and other phases.
 
-    `by_run`: the work by the id of its run. `surplus`: the number of runs to hand over to other processes. `perform`:
-    the function that does the work of a phase.
+    `by_run`: the work in flight, by the id of its run. `surplus`: the number of runs to hand over to other processes.
+    `perform`: the function that does the work of a phase.
     """
 
     def __init__(
@@ -84,9 +84,9 @@ class RunsInFlight:
         return self._spawn(work, self._perform(work))
 
     async def commit(self, work: ChapterWork, written: Written) -> Checkpoint | None:
-        """Commit the chapter and announce the run's next one.
+        """Commit the chapter and announce the run's next chapter.
 
-        Returns None if this process no longer has the run. Then only the chapter's cost is recorded.
+        Returns None if this process no longer has the run. In this case only the chapter's cost is recorded.
         """
         await fault("checkpoint.before", work.run.book_id)
         async with self._resources.pool.acquire() as connection, connection.transaction():
@@ -101,7 +101,7 @@ class RunsInFlight:
         return checkpoint
 
     async def hand_over(self, run: Run) -> bool:
-        """Leave the run to another process if this one has too many runs. Returns whether it did."""
+        """Leave the run to another process if this process has too many runs. Returns whether that was done."""
         if not self.surplus:
             return False
         self.surplus -= 1  # now, before the end of another chapter reads it
@@ -109,16 +109,16 @@ class RunsInFlight:
         return True
 
     def cancel(self, work: WorkInFlight[Any]) -> None:
-        """Drop the work. A reply that still arrives is not committed, but its cost goes to the ledger."""
+        """Drop the work. If a reply still arrives, its cost is recorded, but no text is committed."""
         work.cancel()
         self._resources.ledger_writes.begin(self._count_dropped(work))
         self.end(work)
 
     async def _count_dropped(self, work: WorkInFlight[Any]) -> None:
-        """After dropped work has ended, store its last reply and count the words that it has lost.
+        """Wait until dropped work has ended, store its last reply, and count the words that were lost.
 
-        Words are lost if the work had already failed when it was dropped: then its paid calls brought no text. If the
-        run was stopped, they count as words of the run.
+        Words are lost if the work had already failed when it was dropped, because its paid calls brought no text. If
+        the run was stopped, these words count as words of the run.
         """
         pool, health = self._resources.pool, self._resources.health
         await asyncio.wait([work.task])
@@ -129,7 +129,7 @@ class RunsInFlight:
             await health.through_outages(lambda: runs.count_cut_off(pool, work.run.id, lost, call_id))
 
     def cancel_without_storing(self, work: WorkInFlight[Any]) -> None:
-        """Drop the work and its unstored reply, since another process may have the run. Its cost is recorded."""
+        """Drop the work and its unstored reply, since another process may have the run. Record the reply's cost."""
         if step := work.steps.unstored:
             work.steps.unstored = None
             work.steps.charge(step.entry)
@@ -158,13 +158,16 @@ class RunsInFlight:
                 work.stall()
 
     def words_in_flight(self, run: Run) -> int:
-        """The number of words of the run's unfinished chapter so far; 0 if this process is not writing it."""
+        """Return how many words the run's unfinished chapter has so far; 0 if this process is not writing the run."""
         work = self.by_run.get(run.id)
         same = work and (work.run.epoch, work.run.call_no) == (run.epoch, run.call_no)
         return work.words if work and same else 0
 
     def outage_awaited(self, run: Run) -> Outage | None:
-        """The outage that keeps the run's model call waiting; None if it does not wait or has not waited long."""
+        """Return the outage that the run's model call is waiting for.
+
+        None if the call is not waiting, or has been waiting only for a few seconds.
+        """
         work = self.by_run.get(run.id)
         return work.steps.halt.long_wait_reason if work else None
 
@@ -184,7 +187,7 @@ class RunsInFlight:
         return work
 
     async def _write(self, work: ChapterWork, known: Material | None) -> Written:
-        """Write the chapter. This takes minutes and runs as a task, outside the mailbox."""
+        """Write the chapter. This takes minutes, so it runs as a task and not in the actor."""
         await fault("begin.after", work.run.book_id)
         async with self._place(work.run):
             given, began = known or await self._read(work.run), now()
@@ -228,7 +231,10 @@ class RunsInFlight:
 
     @asynccontextmanager
     async def _settling(self, work: WorkInFlight[Any]) -> AsyncIterator[None]:
-        """A context in which `work` is done. If it fails or is cancelled, its last reply is stored."""
+        """A context manager whose block does `work`.
+
+        If the block fails or is cancelled, the last reply of the work is stored.
+        """
         try:
             yield
         except BaseException:
@@ -261,7 +267,7 @@ class RunsInFlight:
 
     @asynccontextmanager
     async def _place(self, run: Run) -> AsyncIterator[None]:
-        """A context that holds one of this process's places for concurrent work; it waits until one is free.
+        """A context manager that waits for one of this process's places for concurrent work and holds it.
 
         An account writes one book at a time and so holds at most one place. Raises CallsHalted if this process has lost
         its lease (its right to write runs) since the work was announced.

@@ -36,10 +36,10 @@ READER_WORDS = 200  # expected in a reply about one chapter
 def encode(
     report: RunProgress, words_in_flight: int = 0, outage: Outage | None = None, model: TextModel | None = None
 ) -> bytes:
-    """The status as JSON. `words_in_flight`: the number of words of the unfinished chapter so far.
+    """Return the status as JSON. `words_in_flight`: the number of words of the unfinished chapter so far.
 
-    `outage`: the provider's outage that the run waits for, if any. `model`: the writing model, whose speed gives the
-    estimate of the time left until a first chapter is finished.
+    `outage`: the provider's outage that the run waits for, if any. `model`: the writing model. Until a first chapter is
+    finished, the time left is estimated from the speed of this model.
     """
     body = as_json(report, words_in_flight, outage, model)
     return orjson.dumps(body, option=orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS)
@@ -71,19 +71,22 @@ def as_json(
 
 
 def words_written(report: RunProgress, words_in_flight: int = 0) -> int:
-    """The number of words in all finished chapters and in the unfinished one."""
+    """Return the number of words in all finished chapters and in the unfinished one."""
     run, counts = report.run, report.counts
     unfinished = counts.drafting and run.status not in (RunStatus.STOPPED, RunStatus.COMPLETED)
     return counts.words + (max(run.draft_words, words_in_flight) if unfinished else 0)
 
 
 def shown(run: Run) -> str:
-    """The run's status as the API names it: a queued run is shown as running."""
+    """Return the run's status as the API names it: a queued run is shown as running."""
     return RunStatus.RUNNING if run.status is RunStatus.QUEUED else run.status
 
 
 def percentage(report: RunProgress) -> float:
-    """Progress in percent of the chapters. In a production each other phase counts like one chapter."""
+    """Return the progress in percent of the chapters.
+
+    In a production (a run that makes a whole book), each phase other than the chapters counts like one chapter.
+    """
     run, done, total = report.run, report.done, report.counts.chapters
     if run.mode is RunMode.AUTOMATED and run.status is not RunStatus.COMPLETED:
         phases = list(RunPhase)
@@ -170,7 +173,7 @@ def _written(report: RunProgress) -> str:
 
 
 def _rewritten(report: RunProgress) -> str:
-    """A sentence about how many chapters are new, for a stopped run that rewrites the whole book."""
+    """Return a sentence about how many chapters are new, for a stopped run that rewrites the whole book."""
     new, total = report.counts.new, report.counts.chapters
     if not new:
         return f"No chapter was rewritten: all {total} keep their previous text."
@@ -179,7 +182,7 @@ def _rewritten(report: RunProgress) -> str:
 
 
 def _without_text(report: RunProgress) -> str:
-    """A sentence about the chapters that have lost their text since the run was completed."""
+    """Return a sentence about the chapters that have lost their text since the run was completed."""
     texts, total = report.counts.texts, report.counts.chapters
     if not texts:
         these = "it" if total == 1 else "them"
@@ -190,10 +193,10 @@ def _without_text(report: RunProgress) -> str:
 
 
 def seconds_remaining(report: RunProgress, model: TextModel | None = None) -> int | None:
-    """Seconds until the run is completed. None if it is paused or over, or waits for something of unknown length.
+    """Return the seconds until the run is completed.
 
-    A queued run also waits for the runs before it. Without a `model`, only a run that has written a chapter has an
-    estimate.
+    None if the run is paused or over, or waits for something of unknown length. For a queued run, the time of the runs
+    before it is included. Without a `model`, only a run that has written a chapter has an estimate.
     """
     run, waits = report.run, report.awaits_operator or report.unattended or report.run.waits_for_writer
     if run.status not in (RunStatus.RUNNING, RunStatus.QUEUED) or waits:
@@ -213,7 +216,7 @@ def seconds_remaining(report: RunProgress, model: TextModel | None = None) -> in
 
 
 def _rest_of_production(report: RunProgress, model: TextModel | None) -> int:
-    """Estimated seconds of a production's phases after the chapters; 0 if it is no production or has no `model`."""
+    """Estimate the seconds of a production's phases after the chapters. 0 for other runs, or without a `model`."""
     run = report.run
     if run.mode is not RunMode.AUTOMATED or model is None:
         return 0

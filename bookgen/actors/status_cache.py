@@ -62,7 +62,7 @@ class Changes:
 
     @contextlib.contextmanager
     def of(self, book_id: int) -> Iterator[Change]:
-        """An event that is set at every change of the book."""
+        """A context manager that yields an event, which is set at every change of the book."""
         changed = Change()
         others = self._waiting.setdefault(book_id, set())
         others.add(changed)
@@ -98,10 +98,10 @@ class CachedStatus:
 
 
 class CallsInFlight(Protocol):
-    """What a status needs to know about the run's work in this process.
+    """What the status of a run needs to know about the run's work in this process.
 
-    `words_in_flight`: the words of the unfinished chapter so far. `outage_awaited`: the outage that the model call has
-    been waiting for, if it has waited long. `awaits_picture`: whether the work waits for the image model.
+    `words_in_flight`: the words of the unfinished chapter so far. `outage_awaited`: the outage that the run's model
+    call is waiting for, if the wait is already long. `awaits_picture`: whether the work waits for the image model.
     """
 
     def words_in_flight(self, run: Run) -> int: ...
@@ -126,7 +126,10 @@ class Statuses:
         self.changes = Changes()
 
     async def read(self, account_id: int, book_id: int) -> bytes:
-        """The JSON of the book's GenerationStatus, cached if possible. Raises NeverGenerated without a run."""
+        """Return the JSON of the book's GenerationStatus, from the cache if possible.
+
+        Raises NeverGenerated if the book has no run.
+        """
         return self.cached(account_id, book_id) or await self.read_anew(account_id, book_id)
 
     async def read_anew(self, account_id: int, book_id: int) -> bytes:
@@ -145,14 +148,14 @@ class Statuses:
                 self._drop(account_id, book_id, entry)
 
     def cached(self, account_id: int, book_id: int) -> bytes | None:
-        """The cached JSON; None if there is none, or if another process may have changed the run since."""
+        """Return the cached JSON; None if there is none, or if another process may have changed the run since."""
         entry = self._cache.get(account_id, {}).get(book_id)
         if entry and entry.report and self._is_cacheable(entry.report.run):
             return self._encoded(entry, entry.report)
         return None
 
     def _encoded(self, entry: CachedStatus, report: RunProgress) -> bytes:
-        """The JSON of a cached status. It is encoded again if the number of words or the outage has changed."""
+        """Return the JSON of a cached status. It is made again if the number of words or the outage has changed."""
         words, outage = self._calls.words_in_flight(report.run), self._outage(report.run)
         if not entry.body or words != entry.words or outage != entry.outage:
             entry.words, entry.outage, entry.body = words, outage, encode(report, words, outage, self._resources.model)
@@ -160,7 +163,7 @@ class Statuses:
         return entry.body
 
     def _outage(self, run: Run) -> Outage | None:
-        """The outage that the run waits for: of the image model, of the text model, or one that its call reports."""
+        """Return the outage that the run waits for: of the image model or of the text model; None if there is none."""
         if run.phase is RunPhase.COVER or self._calls.awaits_picture(run):
             return self._resources.outage_of_pictures
         if run.phase not in BY_MODEL:
@@ -170,9 +173,10 @@ class Statuses:
     async def read_other(
         self, account_id: int, book_id: int, is_known: Callable[[bytes], bool], seconds: float
     ) -> bytes | None:
-        """Wait until the status is one that the caller does not know, according to `is_known`, and return its JSON.
+        """Wait for a status that the caller does not know yet, and return its JSON.
 
-        Returns None after `seconds`, or when the server begins to stop.
+        `is_known` says whether the caller knows a status. Returns None after `seconds`, or when the server begins to
+        stop.
         """
         deadline = now() + seconds
         with self.changes.of(book_id) as changed:
@@ -187,9 +191,9 @@ class Statuses:
                     return None
 
     async def _wait_for_change(self, changed: Change, most: float) -> None:
-        """Wait for a change, or until it is time to poll, at most `most` seconds.
+        """Wait for a change, or until it is time to poll the database; at most `most` seconds.
 
-        The polling time is random, so that the waiting tasks do not all query the database at once.
+        The time to poll is random, so that the waiting tasks do not all query the database at once.
         """
         seconds = LOOK_SECONDS_AMONG_OTHERS if self._resources.other_processes else LOOK_SECONDS
         timer = asyncio.get_running_loop().call_later(min(most, seconds * uniform(0.5, 1)), changed.set)
@@ -199,13 +203,13 @@ class Statuses:
             timer.cancel()
 
     def changed(self, key: Key) -> None:
-        """Drop the book's cached status and wake the tasks that wait for a change of it."""
+        """Drop the book's cached status, and wake the tasks that wait for a change of the book."""
         account_id, book_id = key
         self._drop(account_id, book_id, self._cache.get(account_id, {}).get(book_id))
         self.changes.tell(book_id)
 
     def book_changed(self, book_id: int) -> None:
-        """Like `changed`, for a book whose account is unknown, as in another process's notification."""
+        """Like `changed`, for a book whose account is unknown. Notifications from other processes have no account."""
         for account_id, books in list(self._cache.items()):
             self._drop(account_id, book_id, books.get(book_id))
         self.changes.tell(book_id)
@@ -219,7 +223,7 @@ class Statuses:
         self._cache.clear()
 
     def forget_old(self) -> None:
-        """Drop statuses that nobody has asked for lately."""
+        """Drop statuses that nobody has requested lately."""
         oldest = now() - FORGET_SECONDS
         for account_id, books in list(self._cache.items()):
             for book_id, entry in list(books.items()):
@@ -227,7 +231,7 @@ class Statuses:
                     self._drop(account_id, book_id, entry)
 
     def _drop(self, account_id: int, book_id: int, entry: CachedStatus | None) -> None:
-        """Drop this cached status, but not one that another reader has put in its place."""
+        """Remove `entry` from the cache, unless it was replaced by a newer entry."""
         books = self._cache.get(account_id, {})
         if entry is not None and books.get(book_id) is entry:
             del books[book_id]

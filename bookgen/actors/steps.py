@@ -1,6 +1,6 @@
 """Model calls that are paid for once: each reply is stored under the hash of its request.
 
-If work is repeated, such as a chapter after a crash, it gets the stored replies instead of making the calls again.
+When work is repeated, such as a chapter after a crash, the stored replies are used instead of new calls.
 """
 
 from __future__ import annotations
@@ -59,20 +59,20 @@ class StepScope:
 class StoredSteps:
     """Makes model calls and stores their replies. Implements `writing.steps.Steps`.
 
-    A reply is stored before the next call is made. `unstored` is the last reply, if it is not stored yet: whoever
-    stores the finished text stores it in the same commit.
+    A reply is stored before the next call is made. `unstored` is the last reply, if it is not stored yet: it is stored
+    in the same transaction as the finished text.
 
-    `halt`: once it is set, new calls and retries are refused. The call in flight goes on, and stored replies are still
-    returned.
+    `halt`: once it is set, new calls and retries are refused. The call in flight continues, and stored replies are
+    still returned.
 
-    `failed`: the error of the last model call. None if the call succeeded, even if writing then failed because of the
-    reply.
+    `failed`: the error of the last model call. None if the call succeeded, even if its reply then turned out to be
+    unusable.
 
-    `idle_from`: the loop time from which a lack of progress counts: when the last call ended or, during a call, its
-    time limit. None before the first call, and while a call waits until it can be sent.
+    `idle_from`: the loop time from which a lack of progress counts. It is the end of the last call or, during a call,
+    the end of the call's time limit. None before the first call, and while a call waits until it can be sent.
 
     `replay`: whether `chapter` may have stored replies. If False, only requests about other chapters are looked up,
-    such as the digest (the summary for later chapters) of a chapter that its author has changed.
+    such as a request for the digest (the summary for later chapters) of a chapter that its author has changed.
     """
 
     def __init__(self, resources: Resources, scope: StepScope, *, replay: bool, chapter: int | None = None) -> None:
@@ -96,10 +96,10 @@ class StoredSteps:
 
     @contextmanager
     def timed_call(self, *, picture: bool = False) -> Iterator[None]:
-        """A context in which a call is made and awaited. When it ends, `idle_from` is set to the current loop time.
+        """A context manager whose block makes a call and waits for the reply. At its end, `idle_from` is set to now.
 
-        Inside it `idle_from` is None at first; a text call sets it to the call's time limit. `picture`: the call is to
-        the image model.
+        At its start, `idle_from` is None. A text call then sets it to the end of the call's time limit. `picture`:
+        whether the call is to the image model.
         """
         self.idle_from, self.awaits_picture = None, picture
         try:
@@ -139,7 +139,7 @@ class StoredSteps:
         return await self._stored(step_key(self.scope.salt, request, 0)) is not None
 
     def for_concurrent_calls(self) -> StoredSteps:
-        """Steps for concurrent calls, which are halted together with these."""
+        """Return steps for calls that run at the same time. Setting `halt` halts their calls, too."""
         steps = ConcurrentSteps(self._resources, self.scope, replay=self._replay, chapter=self._chapter)
         steps.halt = self.halt.for_concurrent_calls()
         return steps
@@ -175,7 +175,7 @@ class StoredSteps:
         return _from_json(stored) if stored else None
 
     def budget(self, stage: str, chapter_number: int | None) -> CostBudget | None:
-        """The cost budget of the next call; None if no cost cap is set."""
+        """Return the cost budget for the next call; None if no cost cap is set."""
         resources, scope = self._resources, self.scope
         if resources.caps.none:
             return None
@@ -199,7 +199,7 @@ class StoredSteps:
             raise
 
     def _count_cut_off_words(self, request: TextRequest) -> None:
-        """Count the words that a cancelled call asked for as words of its run, if the run was stopped.
+        """If the run was stopped, count the words that a cancelled call asked for as words of the run.
 
         Otherwise, an author could stop a run again and again before each reply and get free words.
         """
@@ -210,17 +210,17 @@ class StoredSteps:
             )
 
     def words_lost(self, draft_words: int) -> int:
-        """How many words were requested in paid calls that brought no text.
+        """Return how many words were requested in paid calls that brought no text.
 
-        `draft_words`: how many words of the chapter were already stored when this work on it began.
+        `draft_words`: how many words of the chapter were already stored when the work on it began.
         """
         gained = max(0, (self.draft_words or 0) - draft_words)
         return max(0, self.words_asked - gained) if self.paid else 0
 
     def charge(self, entry: LedgerEntry) -> asyncio.Future[None]:
-        """Record the cost of calls without a usable reply. The returned future is done when the cost is recorded.
+        """Record the cost of calls without a usable reply. Return a future that is done when the cost is recorded.
 
-        The cost is recorded even if nobody awaits the future or its waiter is cancelled.
+        The cost is recorded even if nobody awaits the future, or the task that awaits it is cancelled.
         """
         return asyncio.shield(self._resources.ledger_writes.begin(self._charge(entry)))
 
@@ -237,7 +237,7 @@ class StoredSteps:
 
 
 class ConcurrentSteps(StoredSteps):
-    """Steps whose replies are stored before they are returned, since no text is committed with them."""
+    """Steps for calls that run at the same time. Each reply is stored before it is returned, not with a text."""
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
         reply = await super().reply(request, attempt=attempt)
@@ -252,21 +252,22 @@ class ConcurrentSteps(StoredSteps):
 
 
 def words_counted_if_lost(request: TextRequest) -> int:
-    """How many words a paid call counts as if it brings no text: those it asked for, or a minimum.
+    """Return how many words are counted for a paid call that brings no text.
 
-    The minimum is MIN_WORDS_OF_A_CALL, which is also used for calls that write no chapter.
+    These are the words that the call asked for, but at least MIN_WORDS_OF_A_CALL. Calls that do not write a chapter
+    count as the minimum.
     """
     return max(int(request.brief.get("words", 0)) if request.stage == "chapter" else 0, MIN_WORDS_OF_A_CALL)
 
 
 def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:
-    """The key of a stored reply: a hash of the salt, the whole request and the attempt, so it is unique."""
+    """Return the key of a stored reply: a hash of the salt, the whole request and the attempt."""
     asked = orjson.dumps({"request": request, "attempt": attempt}, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(salt.bytes + asked).hexdigest()
 
 
 def _to_json(reply: TextReply) -> dict[str, Any]:
-    """The stored form of a reply, without `spent`: what the calls cost goes to the ledger of paid calls."""
+    """Return a reply in its stored form. It has no costs, because they are in the ledger of paid calls."""
     return {"text": reply.text, "stop": reply.stop, "usage": reply.usage, "model": reply.model}
 
 
@@ -275,7 +276,7 @@ def _from_json(stored: dict[str, Any]) -> TextReply:
 
 
 def _storable(reply: TextReply) -> TextReply:
-    """The reply without U+0000 and lone surrogates, which PostgreSQL cannot store."""
+    """Return the reply without U+0000 and lone surrogates, which PostgreSQL cannot store."""
     if reply.text.isascii() and "\0" not in reply.text:
         return reply
     return replace(reply, text=reply.text.replace("\0", "").encode("utf-8", "ignore").decode())

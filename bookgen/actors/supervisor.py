@@ -48,7 +48,7 @@ STOPPING = "The server is starting or stopping. Try again in a moment."
 
 
 class Supervisor:
-    """The actors of one process."""
+    """Starts, finds and drains the actors of one process."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Supervisor:
     # Start
 
     async def start(self) -> None:
-        """Take a lease (the right to write runs) and take over runs that no process writes, then keep doing both.
+        """Take a lease (the right to write runs) and take over runs that no process writes. Then keep doing both.
 
         A process that takes no runs has a lease too, because the books of its jobs are reserved under this lease.
         """
@@ -122,7 +122,7 @@ class Supervisor:
             raise Unavailable(STOPPING)
 
     async def sweep(self) -> bool:
-        """Do the periodic work, unless this process has no lease: others would take back the runs that it claims.
+        """Do the periodic work. Without a lease, do nothing: other processes would take back the claimed runs.
 
         Returns whether the database was queried.
         """
@@ -142,15 +142,16 @@ class Supervisor:
         return True
 
     async def _sweep_when_a_run_waits(self) -> bool:
-        """Sweep as soon as a process that writes no runs itself leaves a run to the others."""
+        """Wait until a process that writes no runs itself leaves a run to the others, and then sweep at once."""
         await self._run_waits.wait()
         self._run_waits.clear()
         return await self.sweep()
 
     async def _awaits_operator(self) -> bool:
-        """Whether the database is a restored copy whose runs wait. Looks again until the operator lets them continue.
+        """Whether the database is a restored copy whose runs wait until the operator lets them continue.
 
-        The database of a running process never becomes such a copy: a backup is restored into an empty database.
+        Only a database that was a restored copy at the start is checked again. The database of a running process never
+        becomes one, because a backup is restored into an empty database.
         """
         if self.restored and not self.resources.awaits_operator:
             return False
@@ -191,7 +192,7 @@ class Supervisor:
         self.statuses.book_changed(book_id)
 
     async def _listening(self) -> None:
-        """Count the other processes and drop cached statuses, since notifications were missed until now.
+        """Count the other processes and drop cached statuses, because earlier notifications were missed.
 
         Called after the connection for notifications was opened.
         """
@@ -252,11 +253,11 @@ class Supervisor:
             raise
 
     async def delete_book(self, account_id: int, book_id: int) -> None:
-        """End the book's run and its call in flight, then delete the book."""
+        """End the book's run, cancel its call in flight, and delete the book."""
         await self.registry.find_or_make((account_id, book_id)).ask(DeleteBook())
 
     async def delete_books(self, account_id: int) -> None:
-        """Delete every book of the account, with its run and its call in flight."""
+        """Delete every book of the account. Runs are ended, and calls in flight are cancelled."""
         for book in await books.titles(self._database.http, account_id):
             with contextlib.suppress(NotFound):  # a concurrent request has deleted it
                 await self.delete_book(account_id, book["id"])
@@ -273,7 +274,10 @@ class Supervisor:
     # Drain
 
     async def drain(self, seconds: float) -> None:
-        """Let calls in flight finish for at most `seconds`, then release the runs unchanged."""
+        """Let calls in flight finish for at most `seconds`, then release the runs.
+
+        Other processes can then continue the runs.
+        """
         self.resources.draining = True
         self.reports.halt()
         self.blurbs.halt()
@@ -327,5 +331,5 @@ class Supervisor:
 
 
 async def _finished(tasks: Collection[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
-    """Let these tasks finish for a short time. Returns those that have not."""
+    """Wait a short time until the tasks have finished. Returns the tasks that have not."""
     return (await asyncio.wait(set(tasks), timeout=RELEASE_SECONDS))[1] if tasks else set()

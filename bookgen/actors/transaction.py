@@ -54,14 +54,17 @@ BOOK_STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The committed run. `promoted`: the account's next run if it may run now; its actor has to be told."""
+    """The committed run. `promoted`: the account's next run, if the commit has started it.
+
+    The caller must tell the actor of the promoted run's book.
+    """
 
     run: Run | None
     promoted: Run | None = None
 
 
 class Transactions:
-    """The transactions on runs. Each can be repeated with its `op`, a unique id by which a second try is recognized."""
+    """The transactions on runs. `steer` can be repeated: it recognizes a second try by its unique id, `op`."""
 
     def __init__(self, resources: Deciding) -> None:
         self._resources = resources
@@ -72,8 +75,8 @@ class Transactions:
     ) -> Committed:
         """Decide about a message under the locks of the book's run, and write the decision and what `save` writes.
 
-        A call with the `op` of a committed one changes nothing. Raises NotFound for a command about a deleted book; an
-        event about a deleted book is ignored.
+        If a call with the same `op` was committed before, nothing changes. Raises NotFound for a command about a
+        deleted book; an event about a deleted book is ignored.
         """
         try:
             return await self._steer(account_id, book_id, message, op, save)
@@ -105,7 +108,7 @@ class Transactions:
         return committed
 
     async def promote(self, account_id: int) -> Run | None:
-        """Start the account's next queued run unless another one is being written. Returns the run or None."""
+        """Start the account's next queued run, unless the account has a run in progress. Returns the run or None."""
         async with self._connection(account_id) as connection:
             await slots.lock(connection, account_id)
             return await self._promote(connection, account_id)
@@ -126,10 +129,10 @@ class Transactions:
             await material.delete_book(connection, account_id, book_id)
 
     async def count_job(self, connection: asyncpg.Connection, account_id: int, book_id: int, job: str | None) -> None:
-        """Count a job that has used paid calls against the account's allowance, as if it had succeeded.
+        """Count a job against the account's allowance as if it had succeeded, because its calls were paid for.
 
-        For jobs that failed or whose book is deleted. `job`: "outline" or "chapter"; other values count nothing. Raises
-        QuotaExceeded if other work has used up the allowance meanwhile.
+        Used for a job that failed or whose book is deleted. `job`: "outline" or "chapter"; other values count nothing.
+        Raises QuotaExceeded if other work has used up the allowance in the meantime.
         """
         if job == "outline":
             await count_outline(self._resources, connection, account_id, book_id)
@@ -142,9 +145,9 @@ class Transactions:
     async def locked(
         self, account_id: int, book_id: int, *, every_run: bool = False
     ) -> AsyncIterator[tuple[asyncpg.Connection, BookState]]:
-        """A transaction that holds the locks of the account's book, and with `every_run` of all its runs.
+        """A context manager with a transaction that holds the locks of the account's book.
 
-        Raises NotFound if the book is not the account's.
+        `every_run`: lock all runs of the book, too. Raises NotFound if the account has no such book.
         """
         seconds = self._resources.call_seconds
         async with self._connection(account_id) as connection:
@@ -153,7 +156,10 @@ class Transactions:
 
     @contextlib.asynccontextmanager
     async def _connection(self, account_id: int) -> AsyncIterator[asyncpg.Connection]:
-        """A transaction for the account. An account has only a few at a time, so that it does not hold up others."""
+        """A context manager with a transaction for the account.
+
+        An account has only a few transactions at a time, so that it does not hold up other accounts.
+        """
         of_account = self._of_account.get(account_id)
         if of_account is None:
             of_account = self._of_account[account_id] = asyncio.Semaphore(CONNECTIONS_OF_AN_ACCOUNT)
@@ -207,7 +213,7 @@ class Transactions:
             await self._set_book_status(connection, state, run, source)
 
     async def _count_failed(self, connection: asyncpg.Connection, run: Run, words: int) -> None:
-        """Count the words that failed calls asked for as words of the run. The first few failures of a period are free.
+        """Count the words that failed calls asked for as words of the run. A period's first few failures are free.
 
         If failures were always free, a book that a model always refuses would cost its author nothing.
         """
@@ -219,9 +225,9 @@ class Transactions:
         """Whether the hold of an ended run (the allowance or credit set aside for it) stays with the book.
 
         It stays if runs of the book have written chapters or made paid calls since the book was last completed. It also
-        stays if the run was stopped during a call, since that call's cost may not be recorded yet; the first few such
-        stops of a billing period are free. Otherwise, an author could stop any number of drafts during their first call
-        and pay nothing.
+        stays if the run was stopped during a call, because the cost of this call may not be recorded yet. The first few
+        such stops of a billing period are free; without a limit, an author could stop any number of drafts during their
+        first call and pay nothing.
         """
         if state.wrote or run.status is not RunStatus.STOPPED or state.run is None or not state.run.call_started_at:
             return state.wrote
@@ -231,11 +237,11 @@ class Transactions:
     async def _hold(
         self, connection: asyncpg.Connection, state: BookState, run: Run, *, refuses: bool
     ) -> FundingSource:
-        """Set aside the allowance or credit that pays for the run, and return which of them it is.
+        """Set aside the allowance or credit that pays for the run, and return which of the two it is.
 
         Raises PlanUpgradeRequired if the plan does not include the run, and QuotaExceeded if too little is left for it.
-        `refuses`: the book is finished, so a production of it is refused with Conflict, unless the account lacks the
-        add-on for productions, which raises PlanUpgradeRequired.
+        `refuses`: the book is finished, so a production of it raises Conflict. If the account also lacks the add-on for
+        productions, PlanUpgradeRequired is raised instead.
         """
         quota, images = self._resources.quota, 0
         standing = await quota.standing(connection, run.account_id)
@@ -289,11 +295,11 @@ class Transactions:
         return await runs.promote(connection, account_id, resources.boot_id, resources.call_seconds)
 
     def _with_owner(self, state: BookState, run: Run) -> Run:
-        """The run, with this process as its owner if the run now starts or continues.
+        """Return the run, with this process as its owner if the run now starts or continues.
 
         The owner stays if its call for this run is still in flight, in this process or in another living one. There is
         no owner if this process takes no runs, or if the database is a restored copy whose runs wait for the operator.
-        Raises Unavailable while this process has no lease, since the other processes would take the run at once.
+        Raises Unavailable while this process has no lease, because other processes would take the run at once.
         """
         before = state.run
         if run.status is not RunStatus.RUNNING or (before and before.status is RunStatus.RUNNING):

@@ -1,7 +1,7 @@
 """Work that takes minutes: a chapter of a run (the writing of a book), or another phase of a production.
 
-A production is a run that makes a whole book. Each piece of work is a task of its own. This module defines how it is
-halted, its result, and the names of its failures.
+A production is a run that makes a whole book. Each piece of work is a task of its own. This module defines how work is
+halted, what its result is, and how its failures are named.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class WorkInFlight(Generic[R]):
     """The work on a run. `run` is the run's row when the work was announced.
 
     The result is accepted only if the row still has the same epoch (it grows with each process that takes the run) and
-    call number. `has_place`: the work has one of the places for concurrent work. `words`: the words written so far.
-    `stalled`: the work was given up because it made no progress.
+    call number. `has_place`: whether the work has one of the places for concurrent work. `words`: the words written so
+    far. `stalled`: whether the work was given up because it made no progress.
     """
 
     run: Run
@@ -79,7 +79,7 @@ class WorkInFlight(Generic[R]):
     task: asyncio.Task[R] = field(init=False)
 
     def halt(self) -> None:
-        """Make no further model call. A call in flight may finish, and its reply is kept."""
+        """Make no further model call. A call in flight may finish, and its reply is stored."""
         self.steps.halt.set()
         if not self.has_place:
             self.cancel()
@@ -99,7 +99,7 @@ class WorkInFlight(Generic[R]):
         """Free memory that is not needed while the work waits for the database."""
 
     def outcome(self, task: asyncio.Task[R]) -> R | WorkFailed | WorkHalted:
-        """The result of the work's task. A bug is raised and crashes the actor."""
+        """Return the result of the work's task. An unexpected error is raised, which crashes the actor."""
         try:
             return task.result()
         except (CallsHalted, NotFound, asyncio.CancelledError):
@@ -112,13 +112,19 @@ class WorkInFlight(Generic[R]):
             return self.failed(error, spoilt=self.steps.failed is None)
 
     def words_of_its_failure(self) -> int:
-        """The words of paid calls that brought no text, if the ended task has failed; 0 if it was cancelled."""
+        """Return how many words were requested in paid calls that brought no text, if the ended task has failed.
+
+        0 if the task was cancelled or succeeded.
+        """
         error = None if self.task.cancelled() else self.task.exception()
         failed = isinstance(error, UpstreamAIError) and not isinstance(error, CallsHalted)
         return self.steps.words_lost(self.run.draft_words) if failed else 0
 
     def failed(self, error: BookgenError, *, spoilt: bool = False) -> WorkFailed:
-        """The event for an expected error, which ends the run. `retryable` is True unless the error says otherwise."""
+        """Return the event that ends the run because of an expected error.
+
+        The failure is retryable unless the error says otherwise. `spoilt`: whether the stored replies are unusable.
+        """
         stage, number, retryable, lost = STAGES[self.run.phase], self.run.current_chapter, True, 0
         if isinstance(error, UpstreamAIError):
             stage, number, retryable = error.stage, error.chapter_number or number, error.retryable
@@ -142,9 +148,10 @@ class Written:
 
 @dataclass(slots=True, eq=False)
 class ChapterWork(WorkInFlight[Written]):
-    """The work on a chapter. `material`: the book, set when it is the work's turn to begin.
+    """The work on a chapter. `material`: the book, set when a place for concurrent work is free.
 
-    `earlier`: the digests of earlier chapters that the model made during this work, because none was current.
+    `earlier`: the digests of earlier chapters that the model made during this work, because they had no up-to-date
+    digest.
     """
 
     material: Material | None = None
@@ -159,7 +166,7 @@ class ChapterWork(WorkInFlight[Written]):
     def begin_writing(self, material: Material) -> Chapter:
         """Note that the work has one of the places for concurrent work, and return the chapter to write.
 
-        Raises CallsHalted if there is nothing to write, since the author has deleted the chapter or written it.
+        Raises CallsHalted if there is nothing to write, because the author has deleted the chapter or written its text.
         """
         self.has_place, self.material = True, material
         number = self.run.current_chapter
@@ -169,7 +176,7 @@ class ChapterWork(WorkInFlight[Written]):
         return chapter
 
     def finished(self, written: Written) -> FinishedChapter:
-        """What to save in the database: the new chapter, and the model's last reply if it is not stored yet."""
+        """Return what to save in the database: the new chapter, and the model's last reply if it is not stored yet."""
         draft = written.draft
         return FinishedChapter(
             run_id=self.run.id,
@@ -188,9 +195,10 @@ class ChapterWork(WorkInFlight[Written]):
         )
 
     def material_after(self, written: Written, checkpoint: Checkpoint) -> Material | None:
-        """The book with its new chapter. None if `updated_at` shows that someone else changed it.
+        """Return the book with its new chapter.
 
-        None also for a text that is too long to be kept whole.
+        None if `updated_at` shows that someone else has changed the book, or if the new text is too long to be kept
+        whole.
         """
         if self.material is None or self.material.book.updated_at != checkpoint.book_updated_at:
             return None
@@ -222,8 +230,8 @@ class PhaseResult:
     `chapters`: the number of chapters of a drafted outline. `remark`: a sentence for the owner, such as which step was
     skipped, or how many findings the editor's reading had; empty if there is nothing to say.
 
-    `remark_without`: the remark if `save` raises QuotaExceeded. Then the phase ends without a result. If it is empty,
-    the run fails instead.
+    `remark_without`: the remark if `save` raises QuotaExceeded, so that the phase ends without a result. If
+    `remark_without` is empty, the run fails instead.
     """
 
     save: Save | None = None
@@ -234,7 +242,7 @@ class PhaseResult:
 
 @dataclass(slots=True, eq=False)
 class PhaseWork(WorkInFlight[PhaseResult]):
-    """The work of a phase."""
+    """The work of a phase that writes no chapter."""
 
     def outcome(self, task: asyncio.Task[PhaseResult]) -> PhaseResult | WorkFailed | WorkHalted:
         try:
@@ -243,6 +251,6 @@ class PhaseWork(WorkInFlight[PhaseResult]):
             return self.failed(error)
 
     def done(self, result: PhaseResult) -> PhaseDone:
-        """The event for the end of the phase."""
+        """Return the event for the end of the phase."""
         run = self.run
         return PhaseDone(run.id, run.epoch, run.call_no, run.phase, result.chapters, result.remark)

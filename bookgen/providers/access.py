@@ -1,4 +1,4 @@
-"""Where a provider is reached, and with which key."""
+"""The address of a provider and the key to use there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where a provider is reached and with which key. An empty `url` means the provider's own address."""
+    """The address and the key of a provider. An empty `url` means the provider's own address."""
 
     key: str = field(default="", repr=False)
     url: str = ""

@@ -85,9 +85,10 @@ class AnthropicProvider(SdkProvider):
         return {name: value for name, value in options.items() if name not in self._unknown}
 
     def _adapt_to_error(self, error: Exception, sent: Iterable[str]) -> bool:
-        """Adapt later requests to an error that rejects an optional field or the number of tokens.
+        """If the server rejected an optional field or the number of tokens, avoid that in later requests.
 
-        Return whether the error did so: then the same request is worth sending again. `sent`: its optional fields.
+        Return whether the error was of this kind, so that the request is worth sending again. `sent`: the names of the
+        optional fields in the rejected request.
         """
         if status_of(error) not in (400, 422):
             return False
@@ -118,9 +119,10 @@ def _messages(request: TextRequest) -> list[dict[str, Any]]:
 
 
 def _breakpoints(request: TextRequest) -> set[int]:
-    """Return the `id()` of each part of the prompt up to which the provider shall cache it.
+    """Return the `id()` of each part of the prompt at which the provider gets a cache breakpoint.
 
-    These are the last four parts that have `cache` set: the API accepts no more.
+    The provider caches the prompt up to each breakpoint. The API accepts four, so only the last four parts with `cache`
+    set get one.
     """
     parts: list[Block | Message] = [*request.system, *request.messages]
     return {id(part) for part in [part for part in parts if part.cache and part.text][-MAX_BREAKPOINTS:]}
@@ -159,9 +161,10 @@ async def _listen(streamed: StreamedReply, partial: PartialReply) -> StopReason 
 
 
 def _store_usage(partial: PartialReply, usage: Mapping[str, Any] | None) -> None:
-    """Store the token counts of `usage`, which an event reported, in `partial.usage`.
+    """Store the token counts that an event reports in `partial.usage`.
 
-    They replace earlier counts, since each event reports the totals so far. None: the event reports no usage.
+    The new counts replace earlier ones, because each event reports the totals so far. `usage` is None if the event
+    reports no counts.
     """
     if usage is None:
         return

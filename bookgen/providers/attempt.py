@@ -28,7 +28,10 @@ FINAL = frozenset({FailureKind.LOCKED_OUT, FailureKind.DENIED})
 
 
 class Cure(StrEnum):
-    """What an operator can do about a failure. `{provider}` stands for the provider's name in upper case."""
+    """What an operator can do about a failure.
+
+    Each value is a sentence, in which `{provider}` stands for the provider's name in upper case.
+    """
 
     KEY = "Correct {provider}_API_KEY."
     CREDIT = "Add credit at the provider, or set another {provider}_API_KEY."
@@ -47,10 +50,10 @@ class CallFailed(Exception):
     - `retry_after`: how many seconds the provider asked us to wait; None if it did not.
     - `usage`: what the failed call used, as far as that is known.
     - `bound`: whether one of our own time limits ended the call.
-    - `cut`: whether the reply had begun. Then the provider may charge more than `usage`.
-    - `detail`: the provider's own error message. It and the following ones are shown only to the operator.
+    - `cut`: whether the reply broke off after it had begun. The provider may then charge more than `usage`.
+    - `detail`: the provider's own error message. Only the operator sees `detail`, `address`, `cure` and `to_do`.
     - `address`: the URL of the server.
-    - `cure`: what the operator can do. `to_do`: the same as a sentence.
+    - `cure`: what the operator can do. `to_do`: the same, with the provider's name filled in.
     """
 
     def __init__(
@@ -75,7 +78,7 @@ class CallFailed(Exception):
 
     @property
     def log_to_do(self) -> str:
-        """What the log tells the operator to do."""
+        """The sentence in the log that tells the operator what to do."""
         otherwise = "See `detail`." if self.failure in FINAL else "Nothing: the call is repeated automatically."
         return self.to_do or otherwise
 
@@ -94,7 +97,7 @@ CHECKED_EVERY = 400  # characters
 
 @dataclass(slots=True)
 class PartialReply:
-    """The reply so far. If the call breaks off, it still says how many tokens must be paid for."""
+    """The part of a reply that has arrived so far. If the call breaks off, `usage` says what the call has used."""
 
     deadlines: Deadlines = field(default_factory=Deadlines)
     text: list[str] = field(default_factory=list)
@@ -113,7 +116,10 @@ class PartialReply:
     written: int = 0  # characters, including thoughts and the rounds of a loop
 
     def add(self, piece: str) -> None:
-        """Add a piece of the text. Raises EndlessRepetition if the text repeats itself without end."""
+        """Append a piece of text to the reply.
+
+        If the text now repeats itself without end, cut the repetition off and raise EndlessRepetition.
+        """
         if piece and self.first_word is None:
             self.first_word = asyncio.get_running_loop().time()
             if self.on_first_word is not None:
@@ -137,23 +143,23 @@ MAX_REPORTED_TOKENS = 10**9  # a larger count from a server is cut to this
 
 
 def counted(count: Any) -> int:
-    """Return a server's token count, limited to 0 … MAX_REPORTED_TOKENS; 0 if there is none."""
+    """Return a token count that a server reported, limited to 0 … MAX_REPORTED_TOKENS. A missing count is 0."""
     return min(max(int(count or 0), 0), MAX_REPORTED_TOKENS)
 
 
 class Provider(ModelBase):
-    """The base of every provider: a model without retries."""
+    """The base class of every provider. A provider makes a call once, without retries."""
 
     @abstractmethod
     async def attempt(self, request: TextRequest) -> TextReply:
-        """Make one call: one HTTP request, or a few until it is known what the server supports.
+        """Make one call. Raises CallFailed if the call fails, and DoesNotFit if the prompt is too long for the model.
 
-        Raises CallFailed if the call fails, and DoesNotFit if the prompt is too long for the model.
+        A call usually takes one HTTP request. It takes more if the server rejects fields that it does not support.
         """
 
     @abstractmethod
     def most(self, request: TextRequest) -> Usage:
-        """Return the most tokens and pictures that an attempt at this request can use."""
+        """Return the most tokens and pictures that one attempt at `request` can use."""
 
     @property
     def calls_at_once(self) -> int | None:

@@ -1,4 +1,4 @@
-"""A circuit breaker: a provider that is down gets no calls for a while, then one probe."""
+"""A circuit breaker: while a provider is down, it gets no calls except for a test call (a probe) now and then."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ MAX_DOUBLINGS = 30
 
 
 class CircuitBreaker:
-    """Opens after `threshold` failures in a row. While it is open, one caller may probe every `open_seconds`.
+    """Opens after `threshold` failures in a row. While it is open, only one call at a time is let through, as a probe.
+
+    The first probe is possible after `open_seconds`. Each failed probe doubles the time until the next probe, up to
+    `longest_open_seconds` (by default, the time stays the same). A successful probe closes the breaker.
 
     Callers wait in `admitted` before each try, so they do not use up their tries during an outage.
-    `longest_open_seconds`: each failed probe doubles the time to the next one, up to this.
     """
 
     def __init__(
@@ -39,7 +41,7 @@ class CircuitBreaker:
         return self._probing
 
     async def admitted(self) -> bool:
-        """Wait until this caller may try. Return whether it is the probe."""
+        """Wait until the caller may make its call. Return whether this call is a probe."""
         while not self.closed:
             if self.take_probe():
                 return True
@@ -61,12 +63,12 @@ class CircuitBreaker:
         self._tell()
 
     def let_go(self) -> None:
-        """Give up the probe, so that the next caller may probe at once."""
+        """End the probe without a result, so that the next caller may probe at once."""
         self._probing = False
         self._tell()
 
     def take_probe(self) -> bool:
-        """Return whether this caller may probe now. Never waits."""
+        """Let the caller make the probe if one is possible now. Return whether it may. Never waits."""
         if self._probing or self._seconds_left() > 0:
             return False
         self._probing = True

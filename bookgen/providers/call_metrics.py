@@ -34,7 +34,7 @@ class CallCounts:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """A context manager that counts a waiting call while its block runs."""
+        """A context manager that counts one call as waiting while its block runs."""
         gauge = metrics.CALLS_WAITING.labels(*self.labels)
         gauge.inc()
         try:
@@ -53,7 +53,8 @@ class CallCounts:
     def counted_try(self) -> Iterator[Callable[[TextReply], TextReply]]:
         """A context manager that counts one try of a call: its result, how long it took, and its usage.
 
-        It yields a function, which must be called with the reply and returns it. Without that the try counts as failed.
+        It yields a function. The caller must pass the reply to this function, which returns the reply unchanged. If the
+        function is not called, the try counts as failed.
         """
         clock = asyncio.get_running_loop().time
         began, outcome = clock(), "error"
@@ -82,7 +83,7 @@ class CallCounts:
             metrics.CALL_TIMES.labels(*self.labels).observe(clock() - began)
 
     def used(self, usage: Usage) -> None:
-        """Count the tokens, the pictures and their cost."""
+        """Add the tokens and pictures of `usage`, and their cost, to the metrics."""
         for kind in TOKEN_KINDS:
             if tokens := getattr(usage, f"{kind}_tokens"):
                 metrics.TOKENS.labels(*self.labels, kind).inc(tokens)

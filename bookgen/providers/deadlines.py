@@ -1,4 +1,4 @@
-"""The time limits of a call. Those of a local server follow from its measured speed."""
+"""The time limits of a model call. Unless the operator sets them, they follow from the measured speed of the model."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ class Deadlines:
     def of(cls, total: float) -> Deadlines:
         """Return the time limits of a call that may take `total` seconds.
 
-        A third of it is the limit for the first byte, a sixth the limit for silence, and at most 10 s that to connect.
+        The first byte must arrive within a third of this time. Silence within the reply may last a sixth of it.
+        Connecting may take up to 10 s.
         """
         return cls(connect=min(10, total), first_byte=total / 3, idle=total / 6, total=total)
 
 
 class Speed:
-    """The speed of a model, learned from its calls, and the deadlines that follow from it.
+    """The speed of a model, measured from its calls, and the deadlines that follow from this speed.
 
-    `usual`: the shortest deadlines; a slow model gets longer ones. `self_hosted`: the model runs on a server of the
-    operator, not in a known cloud. Nothing is known about its speed before it is measured.
+    `usual`: the shortest deadlines; a slow model gets longer ones. `self_hosted`: whether the model runs on a server of
+    the operator, not in a known cloud. Such a server gets long deadlines until its speed is measured.
     """
 
     def __init__(self, usual: Deadlines, *, self_hosted: bool) -> None:
@@ -56,7 +57,8 @@ class Speed:
     def deadlines(self, prompt_tokens: int, max_tokens: int, others: int) -> Deadlines:
         """Return the deadlines of a call while `others` other calls are in flight.
 
-        For a local server, the limits for the first byte and for silence double after each call that got no response.
+        For a local server, the limits for the first byte and for silence double after each call that got no response,
+        until a call is answered.
         """
         first, idle = self._usual.first_byte, self._usual.idle
         if self._self_hosted:
@@ -73,7 +75,7 @@ class Speed:
     def answered(self, prompt_tokens: int, waited: float, tokens: int, seconds: float) -> None:
         """Record a call: `waited` seconds until the first word, then `tokens` tokens in `seconds`.
 
-        `prompt_tokens`: 0 if other calls may have delayed this one.
+        `prompt_tokens`: the length of the prompt, or 0 if other calls may have delayed this call.
         """
         self._silences = 0
         if prompt_tokens:

@@ -1,6 +1,7 @@
-"""A model's stream of server-sent events, read as bytes; each event is parsed once.
+"""Reads a model's stream of server-sent events from bytes. Each event is parsed once.
 
-The SDKs build an object for every event, which takes more CPU time than everything else done for a token.
+The readers of the SDKs are not used, because they build an object for every event. That takes more CPU time than all
+other work on a token.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ DRAIN_SECONDS = 0.1  # for the bytes after DONE, so that the connection can be u
 
 
 class EventDecoder:
-    """Splits a stream of bytes into events; a read may end anywhere in one. https://html.spec.whatwg.org/#event-stream"""
+    """Splits a stream of server-sent events, which arrives as chunks of bytes, into events.
+
+    A chunk may end anywhere, even in the middle of an event. https://html.spec.whatwg.org/#event-stream
+    """
 
     def __init__(self) -> None:
         self._unread: list[bytes] = []  # the start of a line whose end has not arrived
@@ -28,7 +32,7 @@ class EventDecoder:
         self._data: list[bytes] = []
 
     def feed(self, read: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the name and the data of each event that is complete now."""
+        """Take the next chunk of the stream. Yield the name and the data of each event that the chunk completes."""
         last = max(read.rfind(b"\n"), read.rfind(b"\r", 0, -1)) + 1  # a CR at the end may be half a CRLF
         if not last and not (self._unread and self._unread[-1].endswith(b"\r")):
             self._unread.append(read)
@@ -50,7 +54,7 @@ class EventDecoder:
 
 
 async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any]]:
-    """Yield the events in the bytes.
+    """Yield the events of a stream, each parsed from JSON. `reads`: the stream as chunks of bytes.
 
     Raises ProviderError for an event that reports an error, and ValueError for an unreadable event.
     """
@@ -70,7 +74,10 @@ async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[dict[str, An
 
 
 def _parsed(name: bytes, data: bytes) -> dict[str, Any] | None:
-    """Return the event; None if it is no part of the reply. Raises the errors of read_events."""
+    """Return the event, parsed from JSON; None for an event that has no part of the reply, such as a ping.
+
+    Raises the same errors as `read_events`.
+    """
     if name == b"ping" or not data:
         return None
     try:
@@ -91,7 +98,7 @@ def _parsed(name: bytes, data: bytes) -> dict[str, Any] | None:
 
 
 def loads(data: bytes) -> Any:
-    """Parse JSON. Some servers cut texts within a surrogate pair, which only json.loads accepts."""
+    """Parse JSON. Some servers send half a surrogate pair, which orjson rejects, so json.loads is the second choice."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""What an error of a call means for the next try."""
+"""Turns the errors of model calls into CallFailed, which says whether to retry and what the operator can do."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ProviderError(Exception):
 
 
 def failure_of(error: Exception) -> CallFailed:
-    """Return any error of a call as a CallFailed."""
+    """Convert any error of a model call to a CallFailed."""
     if isinstance(error, CallFailed):
         return error
     if isinstance(error, ProviderError):
@@ -97,9 +97,10 @@ def failure_of(error: Exception) -> CallFailed:
 
 
 def _cause(error: Exception) -> BaseException:
-    """Return aiohttp's error in the chain of errors; without one, the error that began the chain.
+    """Return aiohttp's error from the chain of causes or, if there is none, the root cause.
 
-    The SDKs wrap httpx2's error, which wraps aiohttp's. Only aiohttp's tells a lost connection from a timeout.
+    The SDKs wrap httpx2's error, which wraps aiohttp's error. Only aiohttp's error shows whether the connection was
+    lost or a timeout has passed.
     """
     chain = list(_chain(error))
     return next((each for each in chain if isinstance(each, aiohttp.ClientError)), chain[-1])
@@ -112,21 +113,27 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _why(error: OSError) -> str:
-    """Return why a connection failed, by its error number: asyncio's own message gives the address but no reason."""
+    """Return why a connection failed, based on the error number.
+
+    The message of asyncio has the address but no reason.
+    """
     if error.errno is None or error.errno <= 0 or isinstance(error, ssl.SSLError):
         return error.strerror or str(error)
     return os.strerror(error.errno)
 
 
 def no_answer(detail: str) -> CallFailed:
-    """Return the failure of a server that has no model API, or none at this path."""
+    """Return the failure for a response that does not come from a model API. The path of the URL may be wrong."""
     return CallFailed(
         "sent a response that is not a model's answer", FailureKind.GARBLED, detail=detail, cure=Cure.PATH
     )
 
 
 def filtered(error: Exception) -> bool:
-    """Whether the error means that a content filter refused. Other servers report that as the reply's stop reason."""
+    """Whether the error means that a content filter refused the request.
+
+    Some servers send no error in this case: the stop reason of the reply says that it was filtered.
+    """
     return (
         isinstance(error, ProviderError)
         and error.status in (None, 200, 400, 403)
@@ -135,7 +142,7 @@ def filtered(error: Exception) -> bool:
 
 
 def too_long(error: Exception) -> bool:
-    """Whether the error means that the prompt and its reply do not fit the model's context window."""
+    """Whether the error means that the prompt and the reply together do not fit the model's context window."""
     return (
         isinstance(error, ProviderError) and error.status in _REFUSED_BY_LENGTH and bool(_TOO_LONG.search(said(error)))
     )
@@ -147,13 +154,13 @@ def status_of(error: Exception) -> int | None:
 
 
 def said(error: Exception) -> str:
-    """Return the error's message, code and body in lower case, to search in. A very long text is cut."""
+    """Return the error's message, code and body as one lower-case text to search in. A very long text is cut off."""
     text = f"{error} {error.code} {error.body}" if isinstance(error, ProviderError) else str(error)
     return text[:MAX_SEARCHED_CHARACTERS].lower()
 
 
 def sentence(body: Any) -> str:
-    """Return the message in an error's body as one line; for a web page, its text."""
+    """Return the message in the body of an error response, as one line. If the body is a web page, return its text."""
     while isinstance(body, dict):
         body = next((body[name] for name in _SENTENCES if body.get(name)), "")
     return " ".join(_MARKUP.sub(" ", _UNPRINTABLE.sub(" ", str(body))).split())[:MAX_DETAIL_CHARACTERS]
@@ -164,7 +171,7 @@ def _detail_of(error: ProviderError) -> str:
 
 
 def output_limit(error: Exception) -> int | None:
-    """Return the model's limit on output tokens; None if the error does not state it."""
+    """Return the most output tokens that the model allows, according to the error; None if the error does not say."""
     found = _OUTPUT_LIMIT.search(said(error)) if status_of(error) in (400, 422) else None
     return int(next(filter(None, found.groups()))) if found else None
 
@@ -185,7 +192,7 @@ def _denied(status: int, error: ProviderError, detail: str) -> CallFailed:
 
 
 def _denial(status: int, error: ProviderError) -> tuple[str, Cure | None]:
-    """Return why the same call would fail again, and what the operator can do about it (None if it is not known)."""
+    """Return the message for a request that the provider denies, and what the operator can do (None if unknown)."""
     words = said(error)
     if status == 402 or _SPENT.search(words):
         return CREDIT_SPENT, Cure.CREDIT
@@ -201,7 +208,10 @@ def _denial(status: int, error: ProviderError) -> tuple[str, Cure | None]:
 
 
 def _of_event(error: ProviderError) -> CallFailed:
-    """Return the failure that a stream reported. Its kind is in the body, since the status was 200."""
+    """Convert an error that was reported in a stream.
+
+    The HTTP status of such a response was 200, so the body tells what kind of error it is.
+    """
     body, detail = error.body, _detail_of(error)
     inner = body.get("error", body) if isinstance(body, dict) else {}
     kind = f"{inner.get('type', '')} {inner.get('code', '')}" if isinstance(inner, dict) else ""

@@ -24,9 +24,9 @@ log = structlog.get_logger(__name__)
 
 
 class FallbackModel(TextModel):
-    """Asks `primary` and, if it fails or refuses, `fallback`.
+    """Asks `primary` and, if that model fails or refuses, `fallback`.
 
-    `outage` is that of `fallback`: calls never wait for an outage of `primary` to end, because `fallback` answers
+    `outage` is the outage of `fallback`. Calls never wait for an outage of `primary` to end, because `fallback` answers
     instead.
     """
 

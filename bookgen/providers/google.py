@@ -1,4 +1,4 @@
-"""Google sign-in: checks whose access token it is and that it was issued for this site."""
+"""Google sign-in: checks that an access token was issued for this site, and finds out whose token it is."""
 
 from __future__ import annotations
 

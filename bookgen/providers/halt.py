@@ -1,4 +1,4 @@
-"""Halting model calls, and the outage that a call waits for."""
+"""A switch that halts model calls, and the outages that calls wait for."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ TOLD_SECONDS = 5.0  # a shorter wait is not shown
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A time in which runs wait for a provider that gives no answers. `since`: when it began, in UTC.
+    """A period in which a provider gives no answers. Runs (the writing of books) wait until it ends.
 
-    `until`: when the runs give up, in UTC; None if they never do. `reason`: what the provider does, such as "is busy".
-    `by_operator`: whether the wait lasts until the operator fixes something, such as the key.
+    `since`: when it began, in UTC. `until`: when the runs give up, in UTC; None if they never do. `reason`: completes a
+    sentence that begins with "The model provider", such as "is busy". `by_operator`: whether the outage lasts until the
+    operator fixes something, such as the key.
     """
 
     since: datetime
@@ -30,9 +31,10 @@ class Halted(Exception):
 
 
 class HaltSwitch:
-    """A switch: while it is set, no call begins and waiting calls give up. Calls in flight continue.
+    """While it is set, no call begins, and calls that wait for their provider give up. Calls in flight continue.
 
-    `wait_reason`: why the call has no answer yet, after its first failure or while it waits for its turn.
+    `wait_reason`: why a call has no answer yet. It is set after the call's first failure, and while the call waits for
+    its turn.
     """
 
     __slots__ = ("_set", "_waits", "wait_reason")
@@ -43,7 +45,10 @@ class HaltSwitch:
         self._waits: set[asyncio.Timeout] = set()
 
     def for_concurrent_calls(self) -> HaltSwitch:
-        """A switch for another call. It is set and cleared together with this one, but has its own `wait_reason`."""
+        """Return a switch for another call, with its own `wait_reason`.
+
+        It is set and cleared together with this switch.
+        """
         other = HaltSwitch()
         other._set, other._waits = self._set, self._waits
         return other
@@ -54,7 +59,7 @@ class HaltSwitch:
 
     @property
     def long_wait_reason(self) -> Outage | None:
-        """`wait_reason`, once that wait has lasted for TOLD_SECONDS; None before."""
+        """`wait_reason` if the call has already waited for TOLD_SECONDS; otherwise None."""
         waits = self.wait_reason
         return waits if waits and (datetime.now(UTC) - waits.since).total_seconds() >= TOLD_SECONDS else None
 
@@ -69,7 +74,7 @@ class HaltSwitch:
 
     @asynccontextmanager
     async def waiting(self) -> AsyncIterator[None]:
-        """Raise Halted if this switch is set before the block begins or while it runs."""
+        """A context manager that raises Halted if this switch is set before its block begins or while it runs."""
         if self._set.is_set():
             raise Halted
         wait = asyncio.timeout(None)

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 
 
 def number(text: str) -> float | None:
-    """Return the number, 0 if it is negative; None if it is not a finite number."""
+    """Convert a header's text to a number; a negative number becomes 0. None if the text is not a finite number."""
     try:
         seconds = float(text)
     except ValueError:
@@ -18,7 +18,10 @@ def number(text: str) -> float | None:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait, from `retry-after-ms` or from `Retry-After` (seconds or a date); else None."""
+    """Return the seconds to wait, from `retry-after-ms` or from `Retry-After` (seconds or a date).
+
+    None if the response has neither header.
+    """
     exact, usual = number(headers.get("retry-after-ms", "")), headers.get("retry-after", "")
     if exact is not None:
         return exact / 1000

@@ -19,11 +19,12 @@ class ImageRequest:
     """A request for one picture.
 
     - `size`: WIDTHxHEIGHT in pixels. The provider may choose another size.
-    - `references`: pictures of the characters, for providers that accept some. The prompt also describes them.
+    - `references`: pictures of the characters. A provider that accepts no pictures relies on the prompt, which also
+      describes the characters.
     - `stage` and `chapter_number` identify the call in errors and in the ledger of costs.
-    - `account_id`: accounts take turns when calls have to wait.
+    - `account_id`: the account of the book. When calls have to wait, accounts take turns.
     - `patience`: how many seconds to wait for a provider that is busy or cannot be reached; None: as long as the
-      model's settings say. `halt` ends the wait.
+      model's settings say. Setting `halt` ends the wait.
     - `budget` reserves the cost of each try.
     """
 
@@ -40,7 +41,7 @@ class ImageRequest:
 
 @dataclass(frozen=True, slots=True)
 class ImageReply:
-    """A picture as the provider sent it; `data` is unchecked. `spent`: the calls that it cost, even failed ones."""
+    """A picture as the provider sent it; `data` is unchecked. `spent`: the calls that cost money, even failed ones."""
 
     data: bytes
     model: str
@@ -49,7 +50,7 @@ class ImageReply:
 
 @dataclass(frozen=True, slots=True)
 class PaidPicture:
-    """A picture, checked and re-encoded as JPEG. `source`: how it was made. `paid`: the model calls that it cost."""
+    """A picture, checked and re-encoded as JPEG. `source`: how it was made. `paid`: the model calls that cost money."""
 
     data: bytes
     width: int
@@ -68,14 +69,15 @@ class ImageModel(ABC):
 
     @abstractmethod
     async def paint(self, request: ImageRequest) -> ImageReply:
-        """Return a picture. The model retries by itself; raises UpstreamAIError if it fails or refuses in the end.
+        """Return a picture. Raises UpstreamAIError if the model refuses, or if all retries fail.
 
-        The error's `spent` lists the calls that cost something. If this is cancelled, `text.spent_before` returns them.
+        The error's `spent` lists the calls that cost something. If `paint` is cancelled, pass the CancelledError to
+        `text.spent_before` to get these calls.
         """
 
     @property
     def outage(self) -> Outage | None:
-        """The current outage, which runs wait for; None if there is none."""
+        """The current outage of the provider; None if there is none. Runs (the writing of books) wait until it ends."""
         return None
 
     async def close(self) -> None:

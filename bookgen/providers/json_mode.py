@@ -18,9 +18,9 @@ class JsonMode(StrEnum):
 
 
 class JsonLadder:
-    """The mode in which a server is asked for JSON: at first with a schema, and a plainer one after each rejection.
+    """Decides how to ask a server for JSON: at first with a schema, then in a plainer mode after each rejection.
 
-    An hour after a plainer mode first worked, the mode with a schema is tried again.
+    One hour after a plainer mode has first worked, the mode with a schema is tried again.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -38,8 +38,8 @@ class JsonLadder:
     def step_down(self, status: int | None, *, named: bool) -> bool:
         """Switch to the next plainer mode after a failed call, if the server may have rejected the current mode.
 
-        Return whether the mode was switched. `status`: the HTTP status of the call. `named`: whether its error message
-        is about the mode.
+        Return whether the mode was switched. `status`: the HTTP status of the call. `named`: whether the server's error
+        message mentions the mode.
         """
         if self._mode is JsonMode.PROMPT or status not in (NAMED_REFUSALS if named else REFUSALS):
             return False
@@ -50,12 +50,15 @@ class JsonLadder:
         return True
 
     def confirm(self) -> None:
-        """Record that the server answered in the current mode, which then stays in use."""
+        """Record that the server answered in the current mode, which therefore stays in use."""
         if not self._proven and self._mode is not JsonMode.SCHEMA:
             self._until = self._clock() + SECONDS_UNTIL_ASKED_AGAIN
         self._answered, self._proven = self._mode, True
 
     def abandon(self) -> None:
-        """Go back to the last mode that worked, because a plainer one failed too: the mode was not the cause."""
+        """Go back to the last mode that worked.
+
+        Called after a plainer mode has failed as well, which shows that the mode did not cause the failure.
+        """
         if not self._proven:
             self._mode = self._answered

@@ -1,4 +1,4 @@
-"""A provider that refuses this server's key or credit: one caller at a time retries, with a slow back-off."""
+"""Makes calls wait while a provider refuses this server's key or credit. One call at a time is tried again."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Lockout:
 
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
-        """A context manager that first waits while the provider refuses all calls. The `with` block makes the call.
+        """A context manager for one call. It waits while the provider refuses all calls; its block makes the call.
 
-        Meanwhile one waiting caller at a time is let through, to find out whether the provider accepts calls again.
+        During the wait, one caller at a time is let through, to find out whether the provider accepts calls again.
         """
         probe = await self._breaker.admitted()
         try:
@@ -49,8 +49,8 @@ class Lockout:
     async def back_off(self, failed: CallFailed, refusals: int) -> None:
         """Wait before the next try of a call that the provider refuses although it accepts other calls.
 
-        `refusals`: how often in a row; the wait doubles each time. Does nothing if the provider refuses all calls,
-        since `admitted` makes these wait.
+        `refusals`: how often the provider has refused this call in a row. The wait doubles each time. If the provider
+        refuses all calls, return at once, because the next try will wait in `admitted`.
         """
         if not failed.refuses_all_calls:
             doubled = self._poll_seconds * 2.0 ** min(refusals - 1, MAX_DOUBLINGS)
@@ -68,7 +68,7 @@ class Lockout:
         return known
 
     def record_success(self) -> None:
-        """Record that the provider processed a call, so it accepts the key."""
+        """Record that the provider processed a call, which means that it accepts the key."""
         if self.refusal is not None:
             log.info("model_accepts_calls_again", model=self._model, refused_since=self.refusal.since.isoformat())
         self.refusal = None

@@ -10,7 +10,10 @@ LINES, SAME_LINES, MIN_LINE_CHARACTERS = 16, 10, 12  # a loop too: 10 equal line
 
 
 def first_round(text: str) -> int | None:
-    """Return the length of `text` before it starts to repeat itself without end; None if it does not."""
+    """Return the length of `text` without an endless repetition at its end; None if there is no such repetition.
+
+    The first occurrence of the repeated passage is kept.
+    """
     tail = text[-LOOKED_AT:]
     if (repeated := _repeated_length(tail)) is not None:
         return len(text) - repeated
@@ -22,10 +25,10 @@ def first_round(text: str) -> int | None:
 
 
 def _repeated_length(tail: str) -> int | None:
-    """Return how many characters at the end of `tail` repeat what came before; None if too few to be a loop.
+    """Return how many characters at the end of `tail` repeat earlier characters; None if they are too few to be a loop.
 
-    Each of them equals the character one round earlier. The length of a round is the distance from the last PROBE
-    characters of `tail` to their previous occurrence.
+    The last PROBE characters are searched for in the text before them. The distance to their previous occurrence is
+    taken as the length of the repeated passage.
     """
     probe = tail[-PROBE:]
     before = tail.rfind(probe, 0, len(tail) - 1)

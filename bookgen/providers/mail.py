@@ -1,4 +1,4 @@
-"""Builds e-mails, and writes them to a folder if there is no SMTP server."""
+"""Builds e-mails. If there is no SMTP server, they are written to a folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bookgen.processes import give_to_owner_of
 
 
 class MailFault(StrEnum):
-    """Why mails cannot be sent, for the metrics."""
+    """Why an e-mail could not be sent. The values are labels in the metrics."""
 
     CONNECTION = "connection"  # no server, no TLS, or it does not answer
     LOGIN = "login"
@@ -29,7 +29,7 @@ class MailFault(StrEnum):
 
 
 class MailNotSent(BookgenError):
-    """The mail could not be sent."""
+    """An e-mail could not be sent."""
 
     def __init__(self, message: str, fault: MailFault = MailFault.OTHER) -> None:
         super().__init__(message)
@@ -38,11 +38,11 @@ class MailNotSent(BookgenError):
 
 class Mailer(Protocol):
     async def send(self, letter: Letter) -> None:
-        """Send the mail. Raises MailNotSent if that fails."""
+        """Send an e-mail. Raises MailNotSent on failure."""
 
 
 class OutboxMailer:
-    """Writes each mail as an .eml file, which mail programs can open."""
+    """Writes each e-mail to a folder as an .eml file, which mail programs can open."""
 
     def __init__(self, folder: Path, *, sender: str) -> None:
         self._folder = folder
@@ -90,5 +90,5 @@ def message(letter: Letter, sender: str) -> EmailMessage:
 
 
 def _encoding(text: str) -> str:
-    """Return the transfer encoding: none for ASCII text, so that links in the file are not wrapped."""
+    """Return the transfer encoding for `text`: 7bit if it is ASCII, so that links in the .eml file are not wrapped."""
     return "7bit" if text.isascii() else "quoted-printable"

@@ -1,4 +1,4 @@
-"""Data about models: the packaged table, overridden entry by entry by the operator's file."""
+"""Reads the table of models: their prices and limits. The operator's file can override single entries."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Tokens = Annotated[int, Field(ge=256, le=100_000_000, strict=True)]
 
 
 class Rates(BaseModel):
-    """Prices of a million tokens of each kind, in millionths of the currency.
+    """Prices per million tokens of each kind, in millionths of the currency.
 
-    Cached tokens cost as much as other input unless set.
+    If the price of cached tokens is not set, it is the same as the price of input tokens.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -44,13 +44,13 @@ class Rates(BaseModel):
 
 
 class RatesAbove(Rates):
-    """The rates of a call whose whole prompt is longer than `tokens`."""
+    """The rates of a call whose prompt has more than `tokens` tokens. They apply to the whole call."""
 
     tokens: Tokens
 
 
 class ModelEntry(BaseModel):
-    """A model: its rates (unless its price is unknown), its context window and its longest reply."""
+    """A model: its rates (None if its price is unknown), its context window, and the length of its longest reply."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -62,7 +62,7 @@ class ModelEntry(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _group(cls, given: Any) -> Any:
-        """Move the rates into an object `rates`: in the file they are next to the model's other keys."""
+        """Move the rates into an object `rates`, because the file has them next to the model's other keys."""
         if not isinstance(given, dict):
             return given
         rates = {name: value for name, value in given.items() if name in RATES}
@@ -88,7 +88,7 @@ class ModelTable(BaseModel):
 
 
 def read_table(file: Path | None) -> ModelTable:
-    """The packaged table, overridden by the entries of the file. Raises StartupError that names an invalid entry."""
+    """Return the packaged table, overridden by the entries of `file`. Raises StartupError for an invalid entry."""
     table = _read(PACKAGED)
     if file is None:
         return _checked(table, PACKAGED)
@@ -117,7 +117,7 @@ def _merged(table: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_prices(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The table without its prices, for a file in another currency."""
+    """Return the table without its prices. Used if the operator's file has another currency."""
     return {
         name: {model: _without_rates(entry) for model, entry in value.items()} if name not in TOP else value
         for name, value in table.items()
@@ -139,9 +139,9 @@ def _checked(table: Mapping[str, Any], file: Path) -> ModelTable:
 
 
 def _names(place: tuple[int | str, ...]) -> Iterator[str]:
-    """The parts of the key, as in the operator's TOML file, that a validation error is about.
+    """Yield the keys in the operator's TOML file that lead to an invalid value.
 
-    `place`: the location that the error reports, which also has names that are not in the file.
+    `place`: the location in pydantic's validation error, which also contains names that are not in the file.
     """
     for name in map(str, place):
         if name not in ("models", "rates"):

@@ -1,4 +1,8 @@
-"""The model without a key or a network: a sample story, or sample text made from the brief, labelled as such."""
+"""The offline model, which needs no key and no network.
+
+It replies with a sample story, or with sample text made from the brief (the request as fields). A note in the text says
+that it is a sample.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ Bank = Mapping[str, Any]
 
 
 class OfflineModel(TextModel):
-    """Writes at once and without cost. The same request gets the same reply on every machine."""
+    """Replies at once and without cost. The same request gets the same reply on every machine."""
 
     name = NAME
 
@@ -65,9 +69,9 @@ def _tokens(characters: int) -> int:
 
 
 def _story_reply(brief: Brief) -> dict[str, Any]:
-    """The reply to a call for the outline of a book, or the digest of a chapter, if the book gets a sample story.
+    """Return the requested outline of a book or digest of a chapter, if the book gets a sample story.
 
-    Empty for all other calls.
+    A digest is the summary and facts of a chapter. The reply is empty for all other calls and books.
     """
     told, stage = telling_for(brief), brief.text("stage")
     if told and stage == "outline":
@@ -77,7 +81,7 @@ def _story_reply(brief: Brief) -> dict[str, Any]:
 
 
 def _people(brief: Brief, bank: Bank) -> Iterable[Mapping[str, Any]]:
-    """The people in the book's story bible."""
+    """Return the people in the book's story bible."""
     told = telling_for(brief)
     settled = told.story.bible if told else bible(brief, bank)
     people: Iterable[Mapping[str, Any]] = settled.get("people", ())
@@ -85,9 +89,9 @@ def _people(brief: Brief, bank: Bank) -> Iterable[Mapping[str, Any]]:
 
 
 def _chapter_of_story(brief: Brief) -> StoryChapter | None:
-    """The chapter of the sample story that a call is about.
+    """Return the chapter of the sample story that a call is about.
 
-    None if the book gets no sample story, or if the title and the summary of that chapter have both been changed.
+    None if the book gets no sample story, or if the chapter's title and summary have both been changed.
     """
     told, number = telling_for(brief), brief.number("chapter_number", 0)
     chapter = told.chapters[number - 1] if told and 1 <= number <= len(told.chapters) else None
@@ -108,7 +112,7 @@ def _outline(brief: Brief, bank: Bank) -> dict[str, Any]:
 
 
 def _rework(brief: Brief, bank: Bank) -> dict[str, Any]:
-    """New plans of the requested chapters, with titles that the book does not use yet."""
+    """Return new titles and summaries for the requested chapters. No title is already used in the outline."""
     wanted = [one for one in brief.fields.get("chapters", []) if isinstance(one, dict)]
     taken = {one.get("title") for one in wanted}
     count = brief.number("chapter_count", 1)
@@ -169,7 +173,10 @@ def _revision(brief: Brief, bank: Bank, request: TextRequest) -> str:
 
 
 def _passages(brief: Brief, bank: Bank, request: TextRequest) -> str:
-    """The two passages of the prompt that share the most words with the question, in the prompt's order."""
+    """Return up to two passages of the prompt that share words with the question, in the prompt's order.
+
+    The passages that share the most words are chosen.
+    """
     asked = _long_words(brief.text("question", request.messages[-1].text))
     passages = [passage.strip() for passage in "\n\n".join(request.texts).split("\n\n")]
     ranked = sorted(passages, key=lambda passage: -len(asked & _long_words(passage)))[:2]

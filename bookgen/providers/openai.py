@@ -119,7 +119,10 @@ class OpenAIProvider(SdkProvider):
             return sorted(model.id for model in (await client.models.list()).data)
 
     def _adapt_protocol(self, error: Exception) -> bool:
-        """Switch from Chat to Responses if the error means that the server has no Chat. Return whether it did."""
+        """Switch to the Responses API if the error means that the server has no Chat Completions.
+
+        Return whether the API was switched.
+        """
         no_route = status_of(error) in (404, 405) and "model" not in said(error)
         if self._sure or not no_route or self._spoken == "responses":
             return False
@@ -128,6 +131,6 @@ class OpenAIProvider(SdkProvider):
 
 
 def _with_version(base_url: str) -> str:
-    """Return the URL with a version, as the SDK needs it: `http://localhost:11434` becomes `…:11434/v1`."""
+    """Return the URL with the version that the SDK needs: `http://localhost:11434` becomes `…:11434/v1`."""
     base_url = base_url.rstrip("/")
     return base_url if urlsplit(base_url).path else f"{base_url}/v1"

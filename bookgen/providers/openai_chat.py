@@ -1,6 +1,7 @@
 """Chat Completions as compatible servers implement it: Ollama, vLLM, LM Studio, llama.cpp, gateways.
 
-Requests use only fields that all these servers know. A field that a server rejects by name is not sent to it again.
+At first, requests have only fields that all these servers know. If a server still rejects a field by name, later
+requests to the server leave the field out.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ class ChatProtocol:
     def body(self, request: TextRequest, prompt: int = 0) -> dict[str, Any]:
         """Return the JSON body of the HTTP request.
 
-        `prompt`: the estimated tokens of the prompt. The reply and the model's thoughts get at most the rest of the
-        context window.
+        `prompt`: the estimated tokens of the prompt. The reply, including the model's thoughts, is limited to the rest
+        of the context window.
         """
         room = min(request.max_tokens + (self._thinking_room if self._thinks else 0), self._most_tokens)
         left = self._window.room(prompt)
@@ -82,10 +83,11 @@ class ChatProtocol:
         return body
 
     def adapt_to_error(self, error: Exception, body: dict[str, Any]) -> bool:
-        """Adapt to an error of a request with this `body`. Return whether the request is worth sending again.
+        """Change later requests so that they avoid this error. Return whether the request is worth sending again.
 
-        From then on, a rejected field is left out or renamed, replies are made shorter, or JSON is requested in a
-        plainer mode. A plainer mode is also tried if the error names no cause, since some servers name none.
+        `body`: the body of the request that failed. A rejected field is left out or renamed, replies are made shorter,
+        or JSON is requested in a plainer mode. Some servers do not name the cause of an error, so a plainer mode is
+        tried in this case, too.
         """
         words, limit = said(error), output_limit(error)
         if limit is not None and limit < body[self._token_field]:
@@ -101,7 +103,7 @@ class ChatProtocol:
         return self.json.step_down(status, named=bool(_RESPONSE_FORMAT.search(words)))
 
     def _adapt_to_unknown_field(self, words: str, body: dict[str, Any]) -> bool:
-        """Leave out or rename the field that the error names. Return whether it names one that can be."""
+        """Leave out or rename the field that the error names. Return whether that was possible."""
         if "stream_options" in body and re.search(r"stream_options|include_usage", words):
             self._tells_usage = False
             return True
@@ -111,7 +113,10 @@ class ChatProtocol:
         return False
 
     def _reduce_thinking_room(self, words: str, body: dict[str, Any]) -> bool:
-        """Leave less room for thoughts, so that prompt and reply fit the window. Return whether that was possible."""
+        """Leave fewer tokens for thoughts, so that the prompt and the reply fit the context window.
+
+        Return whether that was possible.
+        """
         if not self._thinks or not self._thinking_room:
             return False
         window, prompt = _WINDOW.search(words), _PROMPT.search(words)
@@ -143,7 +148,7 @@ class ChatProtocol:
         return StopReason.REFUSAL if refused else _STOPS.get(finish.lower(), StopReason.END)
 
     def _read_delta(self, partial: PartialReply, delta: Mapping[str, Any]) -> bool:
-        """Add a piece of the reply. Return whether the model refuses."""
+        """Add a piece of the reply to `partial`. Return whether the piece says that the model refuses."""
         content = delta.get("content") or ""
         thought = delta.get("reasoning_content") or delta.get("reasoning") or ""
         self._thinks = self._thinks or bool(thought) or "<think" in content
@@ -166,9 +171,10 @@ class ChatProtocol:
         return [{"role": "system", "content": system}, *turns] if system else turns
 
     def added(self, request: TextRequest) -> str:
-        """Return the text, added to the prompt, that asks for JSON; empty if no text is needed.
+        """Return the text that is added to the prompt to ask for JSON; empty if none is needed.
 
-        For a small context window the schema is left out, since the prompt already shows the form.
+        The text contains the schema, unless the context window is small. The prompt itself also shows the form of the
+        reply.
         """
         if request.schema is None or self.json.mode is JsonMode.SCHEMA:
             return ""
@@ -185,7 +191,10 @@ class ChatProtocol:
 
 
 async def _chunks(streamed: StreamedReply) -> AsyncIterator[dict[str, Any]]:
-    """Yield the chunks. A reply that comes at once is one chunk, with a message instead of a delta."""
+    """Yield the chunks of the reply.
+
+    If the server sends the whole reply at once, it is yielded as one chunk, which has a `message` instead of a `delta`.
+    """
     whole = await whole_reply(streamed)
     if whole is None:
         async for chunk in read_events(streamed.reads()):
@@ -197,7 +206,7 @@ async def _chunks(streamed: StreamedReply) -> AsyncIterator[dict[str, Any]]:
 
 
 def _without_thoughts(text: str) -> str:
-    """Return the text without the thoughts before it, which some servers leave in the text."""
+    """Return the text without the model's thoughts, which some servers send at the beginning of the text."""
     if "</think" in text:
         return _THOUGHT.sub("", text, count=1)
     return _UNFINISHED_THOUGHT.sub("", text)

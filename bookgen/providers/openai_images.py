@@ -29,9 +29,10 @@ MAX_TOKENS = 6_500  # of a picture at the highest quality, which a server that k
 
 
 class OpenAIImageProvider(OpenAIProvider):
-    """Replies with a picture as base64 text, so that pictures are paced, retried and counted like texts.
+    """Makes pictures. A reply has the picture as base64 text, so that it is paced, retried and counted like any text.
 
-    The first message of a request is the size, the last is the prompt; those between are reference pictures in base64.
+    The first message of a request is the size, and the last is the prompt. The messages between them are reference
+    pictures in base64.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -69,7 +70,8 @@ class OpenAIImageProvider(OpenAIProvider):
     async def _painted(self, client: Any, body: dict[str, Any], references: list[str]) -> Any:
         """Request the picture and return the SDK's response.
 
-        `references`: pictures in base64, which are sent too if the server accepts any. The prompt describes them also.
+        `references`: pictures in base64. They are sent unless the server accepts none. The prompt also describes what
+        they show.
         """
         if references and self._takes_references:
             files = [(f"figure{at}.jpg", base64.b64decode(each), "image/jpeg") for at, each in enumerate(references, 1)]
@@ -85,7 +87,7 @@ class OpenAIImageProvider(OpenAIProvider):
     async def _sent(self, send: Callable[..., Awaitable[Any]], body: dict[str, Any]) -> Any:
         """Call the SDK's method `send` with `body` and return its response.
 
-        If the server rejects optional fields, send it again without them, and leave them out of later requests.
+        If the server rejects optional fields, repeat the call without them, and leave them out of later requests.
         """
         while True:
             asked = {name: value for name, value in body.items() if name not in self._unknown}

@@ -27,7 +27,7 @@ _POLICIES = re.compile(r"policy|invalid_prompt|content_filter|moderation")
 class ResponsesProtocol:
     """Requests and replies of the Responses API. An instance remembers which fields its server supports.
 
-    `official`: whether the server is OpenAI, so that fields that only OpenAI knows are sent.
+    `official`: whether the server is OpenAI's own. Only this server gets fields that other servers do not know.
     """
 
     def __init__(self, model: str, *, official: bool, max_output: int | None = None) -> None:
@@ -37,7 +37,7 @@ class ResponsesProtocol:
         self._most_tokens = max_output or MAX_TOKENS
 
     def added(self, request: TextRequest) -> str:
-        """Return the text that is added to the prompt: none."""
+        """Return the text that is added to the prompt to ask for JSON: always empty, because this API needs none."""
         return ""
 
     def body(self, request: TextRequest, prompt: int = 0) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def _failed(partial: PartialReply, response: Payload) -> StopReason:
 
 
 def _refusal_or_raise(error: Payload) -> StopReason:
-    """Return REFUSAL if the error is a refusal. Raises CallFailed for any other error."""
+    """Return REFUSAL if the error means that the model refuses. Raises CallFailed for any other error."""
     code, message = str(error.get("code", "")), str(error.get("message", ""))
     if _POLICIES.search(code):
         return StopReason.REFUSAL

@@ -1,4 +1,4 @@
-"""Limits concurrent calls and requests per minute, fairly between accounts."""
+"""Limits concurrent calls and requests per minute, and makes accounts take turns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_ACCOUNTS = 1000
 
 
 class FairQueue:
-    """Admits one caller at a time: accounts take turns, and callers of an account are served in order."""
+    """Admits one caller at a time. Accounts take turns; the callers of one account are served in order."""
 
     def __init__(self) -> None:
         self._free = True
@@ -64,12 +64,13 @@ class FairQueue:
 
 
 class Pacing:
-    """Bounds concurrent calls and requests per minute. Requests are spaced evenly, so no minute exceeds the limit.
+    """Limits concurrent calls and requests per minute. Requests are spaced evenly, so no minute exceeds the limit.
 
-    `learns`: measure how many calls the server serves at once, up to `concurrency`.
+    `learns`: whether to measure how many calls the server can serve at once, and to make only so many, up to
+    `concurrency`.
 
-    All callers wait in a fair queue. Only its first caller waits for a free slot and for the limit per minute: if more
-    callers waited there, accounts would not take turns.
+    All callers wait in a fair queue. Only the first caller in this queue waits for a free slot and for the limit per
+    minute: if more callers waited there, accounts would not take turns.
     """
 
     def __init__(self, *, concurrency: int, requests_per_minute: int = 0, learns: bool = False) -> None:
@@ -80,7 +81,7 @@ class Pacing:
         self._bound_requests()
 
     def share(self, processes: int) -> None:
-        """Set how many processes share both limits. From now on, this process uses its equal share of them."""
+        """Set how many processes share both limits. From now on, this process uses an equal share of them."""
         if processes != self._processes:
             self._processes = processes
             self._slots.share(processes)

@@ -1,4 +1,4 @@
-"""The prices of tokens, in integer micro-units of one currency, from a table."""
+"""The prices of model calls, in millionths of one currency, from the table of models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _DATE = re.compile(r"-\d{4}-?\d{2}-?\d{2}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Micro-units per million tokens of each kind. `above`: the price of a call whose prompt exceeds `over` tokens."""
+    """Prices per million tokens of each kind, in millionths of the currency.
+
+    `above`: the prices of a call whose prompt has more than `over` tokens.
+    """
 
     input: int
     output: int
@@ -27,9 +30,9 @@ class Price:
     above: Price | None = None
 
     def of(self, usage: Usage) -> int:
-        """Return the cost in micro-units, rounded up so that the sum over many calls is never too low.
+        """Return the cost in millionths of the currency, rounded up so that the sum over many calls is never too low.
 
-        If the usage is that of several calls, their mean prompt length decides whether `above` applies.
+        If `usage` covers several calls, their mean prompt length decides whether `above` applies.
         """
         prompts = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens
         if self.above is not None and prompts > self.over * max(usage.calls, 1):
@@ -47,8 +50,9 @@ class Price:
 class Prices:
     """The table of prices. Models are named `provider:model`.
 
-    `defaults`, `image_defaults`: the default model by provider. `windows`, `outputs`: context windows and longest
-    replies in tokens. `picture_tokens`: the output tokens that an image model usually needs for a square picture.
+    `defaults`, `image_defaults`: the default text model and image model of each provider. `windows`, `outputs`: the
+    context window and the longest reply of each model, in tokens. `picture_tokens`: the output tokens that an image
+    model usually needs for a square picture.
     """
 
     currency: str
@@ -61,11 +65,11 @@ class Prices:
     outputs: Mapping[str, int]
 
     def context_window(self, model: str) -> int | None:
-        """The most tokens of a call to `provider:model` with its reply; None if the table does not say."""
+        """Return the context window in tokens, for prompt and reply together; None if the table does not have it."""
         return self.windows.get(model) or self.windows.get(_DATE.sub("", model))
 
     def max_output(self, model: str) -> int | None:
-        """The most tokens that `provider:model` writes in a reply; None if the table does not say."""
+        """Return the length of the model's longest reply in tokens; None if the table does not have it."""
         return self.outputs.get(model) or self.outputs.get(_DATE.sub("", model))
 
     def of(self, model: str) -> Price | None:
@@ -83,12 +87,12 @@ class Prices:
 
 
 def prices() -> Prices:
-    """The table in use: the packaged one, unless `use` has read another file."""
+    """Return the table in use: the packaged table, unless `use` has read another file."""
     return _current or _prices(None)
 
 
 def use(file: Path | None) -> None:
-    """Override the packaged table with the operator's file, in this process. Raises StartupError for a wrong entry."""
+    """From now on, override the packaged table with `file` in this process. Raises StartupError for a wrong entry."""
     global _current
     _current = _prices(file)
 

@@ -1,4 +1,4 @@
-"""How many concurrent calls the rate limits in a provider's responses allow."""
+"""Calculates how many concurrent calls a provider allows, from the rate limits that its responses report."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _TAKES: Mapping[str, Callable[[Usage], int]] = {
 
 
 class RateLimits:
-    """Learns from the responses to calls: the limits per minute, how much of each a call uses, and how long calls take.
+    """Learns from responses what the limits per minute are, how much of them a call uses, and how long a call takes.
 
-    Example: if the limits allow 60 calls per minute and a call takes 30 seconds, 30 concurrent calls use them up.
+    Example: if the limits allow 60 calls per minute and a call takes 30 seconds, 30 concurrent calls use the limits up.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class RateLimits:
         self._seconds = 0.0
 
     def answered(self, headers: Mapping[str, str], usage: Usage, seconds: float) -> None:
-        """Record the headers, the usage and the seconds of a call."""
+        """Record a call: the headers of its response, its usage, and how many seconds it took."""
         self._seconds = _mean(self._seconds, seconds)
         for name, takes in _TAKES.items():
             if limit := number(headers.get(name, "")):

@@ -1,7 +1,7 @@
-"""The bytes of a streamed reply, with its bounds: the wait for the first byte, silence within the reply, its size.
+"""Reads the bytes of a streamed reply. It limits the wait for the first byte, silence within the reply, and its size.
 
-The SDKs have one read timeout for headers and body and no limit on the size. The bounds count bytes, not events: a
-provider that sends pings is alive.
+The SDKs have a single read timeout for headers and body, and no limit on the size. Silence means that no bytes arrive,
+so a provider that sends pings is alive.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class SilentServer(Exception):
 
 
 class StreamedReply:
-    """A response whose headers have arrived. `response`: what the SDK's `with_streaming_response` gives."""
+    """A response whose headers have arrived. `response`: the SDK's response, whose body has not been read yet."""
 
     def __init__(self, response: Any, deadlines: Deadlines) -> None:
         self.headers: Mapping[str, str] = response.headers
         self._response, self._deadlines = response, deadlines
 
     async def reads(self) -> AsyncIterator[bytes]:
-        """Yield the body as it arrives. Raises SilentServer if no byte comes in time."""
+        """Yield the bytes of the body as they arrive. Raises SilentServer if no byte comes in time."""
         reads, seconds = aiter(self._response.iter_bytes()), self._deadlines.first_byte
         while True:
             async with bytes_within(seconds):
@@ -47,7 +47,7 @@ class StreamedReply:
 
 @asynccontextmanager
 async def bytes_within(seconds: float) -> AsyncIterator[None]:
-    """Raise SilentServer if the block takes longer than `seconds`."""
+    """A context manager that raises SilentServer if its block takes longer than `seconds`."""
     bound = asyncio.timeout(seconds)
     try:
         async with bound:
@@ -59,7 +59,7 @@ async def bytes_within(seconds: float) -> AsyncIterator[None]:
 
 
 async def limit_size(response: httpx2.Response) -> None:
-    """Make reading `response` raise ReplyTooLarge beyond MAX_REPLY_BYTES. A response event hook of an HTTP client."""
+    """Make reading `response` raise ReplyTooLarge beyond MAX_REPLY_BYTES. For use as an HTTP client's response hook."""
     response.stream = _LimitedStream(cast(httpx2.AsyncByteStream, response.stream))
 
 

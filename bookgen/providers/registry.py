@@ -53,11 +53,12 @@ class ModelSettings:
 
     - `access`: the key and the address of each provider.
     - `timeout`: the time limit of a call; None: the limit depends on the server's measured speed.
-    - `tries`: how many tries a call has.
-    - `retry_delay`: the delay before the second try. It doubles before each further one.
+    - `tries`: how often a call is tried at most.
+    - `retry_delay`: the delay before the second try. It doubles before each further try.
     - `outage`: how long a run (the writing of a book) waits for a provider that cannot be reached.
-    - `concurrency`: how many calls are made at once. None: for a local server, as many as it proves to serve, up to
-      CONCURRENCY; for a cloud, CONCURRENCY at first, and then as many as the limits that it reports allow.
+    - `concurrency`: how many calls are made at once. None: a local server gets as many calls as it turns out to serve
+      at once, up to CONCURRENCY. A cloud gets CONCURRENCY calls at first, and then as many as its reported rate limits
+      allow.
     """
 
     access: Mapping[str, Access] = field(default_factory=dict)
@@ -70,7 +71,10 @@ class ModelSettings:
 
 
 def build_text_model(spec: str, settings: ModelSettings, *, fallback: str = "") -> TextModel:
-    """Return the model. `spec`: `auto`, `offline` or `PROVIDER:MODEL`; a provider alone means its default model."""
+    """Return the model for `spec`: `auto`, `offline` or `PROVIDER:MODEL`. A provider alone means its default model.
+
+    `fallback`: the spec of a second model, which answers if the first one fails or refuses; empty: no second model.
+    """
     primary = _model(chosen(spec, settings), settings, waits=not fallback)
     if not fallback:
         return primary
@@ -80,7 +84,7 @@ def build_text_model(spec: str, settings: ModelSettings, *, fallback: str = "") 
 def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
     """Return the image model; None if pictures are drawn locally. `spec`: `auto`, `offline` or `openai:MODEL`.
 
-    `auto` is OpenAI if its key is set and its URL is not: other servers may have no image model.
+    `auto` means OpenAI if OpenAI's key is set without another URL, because other servers may have no image model.
     """
     access = settings.access.get(OPENAI, Access())
     if spec == AUTO:
@@ -107,7 +111,10 @@ def without_price(model: TextModel) -> list[str]:
 
 
 def chosen(spec: str, settings: ModelSettings) -> str:
-    """Return `spec`, or for `auto` the first provider that has a key, or has an address and needs no key."""
+    """Return `spec`. Replace `auto` by a provider with a key, else by one with an address and no need for a key.
+
+    If there is no such provider, `auto` becomes `offline`.
+    """
     if spec != AUTO:
         return spec
     access = settings.access
@@ -119,7 +126,8 @@ def chosen(spec: str, settings: ModelSettings) -> str:
 def _default(provider: str, access: Access) -> str:
     """Return the model to use if the settings name only the provider.
 
-    At an address that the operator has set, for a compatible server, it is THE_ONLY_ONE: the server's only model.
+    If the operator has set the address of a compatible server, the result is THE_ONLY_ONE: the only model of that
+    server.
     """
     return THE_ONLY_ONE if access.url and not PROVIDERS[provider]().needs_key else prices().defaults.get(provider, "")
 

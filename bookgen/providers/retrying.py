@@ -1,7 +1,7 @@
 """The retry loop of model calls. The SDKs' own retries are off.
 
-No retry library has two of its rules: a 429 or an open circuit breaker does not count as a try, and the pause that a
-provider asks for applies to all calls to it, not only to the one that got the 429.
+No retry library has two rules that are needed here. A 429 or an open circuit breaker does not count as a try. And if a
+provider asks for a pause, all calls to the provider wait, not only the call that got the 429.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ log = structlog.get_logger(__name__)
 
 
 class RetryingModel(TextModel):
-    """A provider with pacing and retries. It makes no call while the provider is down."""
+    """A provider with pacing and retries. While the provider is down, only test calls are made."""
 
     def __init__(
         self,
@@ -55,8 +55,10 @@ class RetryingModel(TextModel):
         waits: bool = True,
         follows: bool = False,
     ) -> None:
-        """`waits`: whether calls wait until an outage ends. False for a model that has a fallback. `follows`: whether
-        to make as many concurrent calls as the provider's reported limits allow."""
+        """`waits`: whether calls wait until an outage ends. It is False for a model that has a fallback.
+
+        `follows`: whether to make as many concurrent calls as the provider's reported rate limits allow.
+        """
         self._provider, self._pacing = provider, pacing
         self._breaker, self._rules = breaker or CircuitBreaker(), rules or RetryRules()
         self._lockout = lockout or Lockout(provider.name)
@@ -184,9 +186,10 @@ class RetryingModel(TextModel):
         wait_reason: Outage | None,
         lockout: Lockout | None,
     ) -> TextReply | None:
-        """Make one try. Return None if no call was made, since the provider became busy or unreachable while waiting.
+        """Make one try. Return None if the provider became busy or unreachable before the call could be made.
 
-        `wait_reason`: why there is no reply yet, to show to the user. `lockout`: what to wait for first, without limit.
+        `wait_reason`: why there is no reply yet, to show to the user. `lockout`: if it is not None, first wait until
+        the provider accepts this server's key and credit, however long that takes.
         """
         async with AsyncExitStack() as held:
             if lockout:
@@ -245,7 +248,10 @@ class RetryingModel(TextModel):
         return reply
 
     def _record_failure(self, failed: CallFailed) -> bool:
-        """Record what a failure says about the provider. Return whether it was already known to refuse all calls."""
+        """Record what a failure says about the provider.
+
+        Return whether the provider was already known to refuse all calls.
+        """
         if failed.failure is FailureKind.AWAY:
             self._breaker.record_failure()
             self._counts.breaker(open=not self._breaker.closed)
@@ -255,8 +261,11 @@ class RetryingModel(TextModel):
         return self._lockout.record_failure(failed)
 
     async def _within_budget(self, request: TextRequest, spent: list[Spent]) -> TextReply:
-        """Reserve the cost of a call and make it. What a failed call used is added to `spent`. If the reply breaks off,
-        its real cost is unknown: the reservation stays, and the known usage is added as a separate call."""
+        """Reserve the cost of a call and make the call. If the call fails, add its usage to `spent`.
+
+        If the reply breaks off, the real cost of the call is unknown. In this case the reservation stays, and the known
+        usage gets a call id of its own.
+        """
         call_id = uuid4()
         if request.budget is not None:
             await request.budget.reserve(call_id, self.name, self._provider.most(request))
@@ -273,7 +282,7 @@ class RetryingModel(TextModel):
 
     @asynccontextmanager
     async def _waiting(self, halt: HaltSwitch) -> AsyncIterator[None]:
-        """A context manager that counts a waiting call while its block runs. It raises Halted once `halt` is set."""
+        """A context manager that counts one call as waiting while its block runs. Raises Halted once `halt` is set."""
         with self._counts.waiting():
             async with halt.waiting():
                 yield
@@ -288,7 +297,10 @@ class RetryingModel(TextModel):
             return await self._breaker.admitted()
 
     async def _wait_out_outage(self, patience: Patience, failures_in_a_row: int) -> None:
-        """Wait before the next try, after so many failures in a row to reach the provider. It uses `patience`."""
+        """Wait before the next try to reach the provider. The time is taken from `patience`.
+
+        `failures_in_a_row`: how many tries to reach the provider have failed in a row; the wait grows with this number.
+        """
         delay = self._rules.delay(failures_in_a_row)
         patience.spend(delay)
         await asyncio.sleep(delay)
@@ -325,7 +337,7 @@ class RetryingModel(TextModel):
 
 
 def _begins(slot: Slot, halt: HaltSwitch, tell: Callable[[], None] | None) -> None:
-    """Record that the reply has begun, so that the call waits for nothing any more."""
+    """Record that the reply has begun, so the call is no longer waiting."""
     slot.answered()
     halt.wait_reason = None
     if tell is not None:
@@ -337,7 +349,10 @@ def _now() -> datetime:
 
 
 class _Failed(Exception):
-    """A failed try. `is_known`: the provider had refused all calls before, so this need not be logged again."""
+    """A failed try. `costs_a_try`: whether it counts towards the limit of tries.
+
+    `is_known`: whether the provider was already known to refuse all calls, so that the failure need not be logged.
+    """
 
     def __init__(self, call: CallFailed, *, costs_a_try: bool, is_known: bool) -> None:
         super().__init__(str(call))

@@ -1,4 +1,4 @@
-"""JSON Schemas in the form that providers accept: all properties required, no others allowed, no bounds."""
+"""Converts JSON Schemas to the form that providers accept: all properties required, no others allowed, no bounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _BOUNDS = (
 
 
 def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `schema` in the subset that all strict modes accept. Bounds move into the description."""
+    """Return `schema` in the form that the strict modes of all providers accept.
+
+    Bounds, such as a maximum length, are moved to the description.
+    """
     bounds = {name: schema[name] for name in _BOUNDS if name in schema}
     plain = {name: _inner(name, value) for name, value in schema.items() if name not in bounds}
     if plain.get("type") == "object" or "properties" in plain:

@@ -1,4 +1,4 @@
-"""The common base of the SDK providers: the client, the bounds of a call, errors, and what is learned from calls."""
+"""The base class of the providers that use an SDK: its client, time limits, errors, and what it learns from calls."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _ANSWERS_TO_PEOPLE = ("support",)  # stages in which "I can't help with that" ma
 
 
 class SdkProvider(Provider):
-    """The base of the providers that use an SDK. `name` is `provider:model`."""
+    """The base class of the providers that use an SDK. `name` is `provider:model`."""
 
     provider: ClassVar[str]
     needs_key: ClassVar[bool] = True
@@ -145,7 +145,7 @@ class SdkProvider(Provider):
             raise failed from error
 
     async def _explain(self, client: Any, failed: CallFailed) -> None:
-        """Add to `failed`, for the operator: the server's address, what to do, and the models that the server has."""
+        """Add what the operator needs to know to `failed`: the server's address, its models, and what to do."""
         failed.address = self._access.url
         if failed.cure is Cure.MODEL and self.is_self_hosted and (names := await self._names(client)):
             failed.detail = f"{failed.detail.rstrip('.')}; it has {', '.join(names)}"
@@ -155,14 +155,14 @@ class SdkProvider(Provider):
         failed.to_do = (cure or "").format(provider=self.provider.upper())
 
     async def _names(self, client: Any) -> list[str]:
-        """Return the names of some of the server's models, if it lists them."""
+        """Return the names of some of the server's models; empty if the server does not list them."""
         return []
 
     @contextmanager
     def _bounded(self, request: TextRequest) -> Iterator[Deadlines]:
-        """Yield the time limits of one call: the configured ones, or limits based on the server's measured speed.
+        """A context manager for one call. It yields the call's time limits, and counts the call as one in flight.
 
-        While its block runs, the call counts as one in flight.
+        The limits are the configured ones or, if none are configured, follow from the server's measured speed.
         """
         room = request.max_tokens + THINKING_ROOM
         deadlines = self._deadlines or self._speed.deadlines(_tokens(_characters(request)), room, len(self._bounds))
@@ -195,7 +195,7 @@ class SdkProvider(Provider):
 
     @property
     def is_self_hosted(self) -> bool:
-        """Whether the server is no known cloud. Then its speed and how many calls it serves at once are measured."""
+        """Whether the server's address is set and does not belong to a known cloud."""
         host = urlsplit(self._access.url).hostname or ""
         return bool(host) and not any(host == cloud or host.endswith(f".{cloud}") for cloud in CLOUDS)
 
@@ -219,14 +219,17 @@ class SdkProvider(Provider):
     @property
     @abstractmethod
     def _sdk(self) -> Any:
-        """The SDK's module. Importing it takes a while, so the first import is in a thread."""
+        """The SDK's module. The first import takes a while, so it is done in a thread."""
 
     @abstractmethod
     def _open(self) -> Any:
-        """Return the SDK's client. It imports the SDK and reads the trust store, so it runs in a thread."""
+        """Create the SDK's client.
+
+        This runs in a thread, because it imports the SDK and reads the trusted certificates.
+        """
 
     def _client_options(self) -> dict[str, Any]:
-        """Return the options that both SDKs' clients are made with. The SDKs' own retries are off."""
+        """Return the options with which both SDKs create their clients. The SDKs' own retries are off."""
         self_hosted, connect = self.is_self_hosted, (self._deadlines or Deadlines()).connect
         kept_seconds = 0.0 if self_hosted else KEPT_SECONDS
         return {
@@ -246,9 +249,9 @@ class SdkProvider(Provider):
     ) -> StreamedReply:
         """Send a request, wait for the headers of its response, and return the response.
 
-        `response`: what a method of the SDK's `with_streaming_response` returned; entering it sends the request. It is
-        entered on `held`, so closing `held` closes the response. Raises ProviderError for a status of 400 or more, and
-        SilentServer if no headers come in time.
+        `response`: the context manager that a method of the SDK's `with_streaming_response` returned. Entering it sends
+        the request, and closing `held` closes it. Raises ProviderError for a status of 400 or more, and SilentServer if
+        no headers come in time.
         """
         deadlines = partial.deadlines
         with self._reported_errors():
@@ -304,7 +307,7 @@ class SdkProvider(Provider):
     def _fit(self, request: TextRequest, partial: PartialReply, added: str = "") -> None:
         """Record the length of the prompt in `partial`. Raises DoesNotFit if it leaves too little room for the reply.
 
-        `added`: text that is sent in addition to the request. Nothing is raised if the context window is unknown.
+        `added`: text that is sent in addition to the request. If the context window is unknown, nothing is raised.
         """
         partial.prompt, partial.asked = sum(request.tokens_of_texts) + tokens(added), request.max_tokens
         self._window.check(partial.prompt, self._least(request))
@@ -314,9 +317,9 @@ class SdkProvider(Provider):
         return asked if request.least_tokens is None else min(asked, request.least_tokens)
 
     def _adapt_to_window(self, error: Exception, request: TextRequest, partial: PartialReply) -> bool:
-        """Learn the context window from the error of a request that was too long.
+        """If the error means that the request was too long, learn the size of the context window from it.
 
-        Return whether the request would fit with less room for the reply. False for any other error.
+        Return whether the request would fit with a shorter reply. Return False for any other error.
         """
         if request.least_tokens is None or not too_long(error):
             return False
@@ -324,9 +327,10 @@ class SdkProvider(Provider):
         return partial.prompt + self._least(request) <= refused.window
 
     def _learn_window(self, request: TextRequest, partial: PartialReply, stop: StopReason | None) -> None:
-        """Learn the size of the context window from a reply. Raises DoesNotFit if only part of the prompt was read.
+        """Learn the size of the context window from a reply.
 
-        Ollama, for example, drops what does not fit without an error.
+        Raises DoesNotFit if the server has read only a part of the prompt. Ollama, for example, drops the part that
+        does not fit and reports no error.
         """
         if (cut := self._window.answered(partial.prompt, partial.usage, partial.asked, stop)) is not None:
             log.warning(
@@ -348,13 +352,13 @@ class SdkProvider(Provider):
 
 
 def _briefed(client: Any, request: TextRequest) -> Any:
-    """Return the client. In tests, it also sends the request's brief in a header."""
+    """Return the client. In tests, the client also sends the request's brief in a header."""
     header = os.environ.get(BRIEF_HEADER)
     return client.with_options(default_headers={header: json.dumps(request.described())}) if header else client
 
 
 def _is_worth_keeping(request: TextRequest, partial: PartialReply) -> bool:
-    """Whether the partial reply can be used: prose can, half a JSON object cannot."""
+    """Whether the partial reply can be used: a long piece of prose can, half a JSON object cannot."""
     return request.schema is None and sum(map(len, partial.text)) >= MIN_KEPT_CHARACTERS
 
 
@@ -368,7 +372,7 @@ def _reads_as_refusal(request: TextRequest, text: str) -> bool:
 def _guessed(request: TextRequest, partial: PartialReply) -> Usage:
     """Estimate the usage of a call from the length of its texts.
 
-    A reply has at least as many tokens as it had events, since local servers send one event per token.
+    A reply counts as at least one token per event, because local servers send one event per token.
     """
     written = max(_tokens(partial.written or sum(map(len, partial.text))), partial.events)
     return Usage(calls=1, input_tokens=_tokens(_characters(request)), output_tokens=written)
@@ -379,7 +383,7 @@ def _characters(request: TextRequest) -> int:
 
 
 def most_tokens(estimated: int) -> int:
-    """Return the most tokens that a model may count for a text, including its chat template.
+    """Return the most tokens that a model may count for a text, including those that its chat template adds.
 
     `estimated`: the estimated tokens of the text.
     """

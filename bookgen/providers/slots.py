@@ -1,4 +1,4 @@
-"""How many calls are made at once: a fixed number, or as many as a server proves to serve."""
+"""How many calls are made at once: a fixed number, or as many as the server turns out to serve."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 60.0, 3600.0
 
 @dataclass(eq=False, slots=True)
 class Slot:
-    """A call in flight. `beyond`: whether it is one more than the server has proved to serve at once."""
+    """A call in flight. `beyond`: whether it is one call more than the server has been seen to serve at once."""
 
     slots: Slots
     beyond: bool
@@ -30,10 +30,10 @@ class Slot:
 
 
 class Slots:
-    """Bounds the calls in flight to `most` or, if `learns`, to as many as the server has proved to serve at once.
+    """Limits the calls in flight to `most` or, if `learns`, to as many as the server has been seen to serve at once.
 
-    If it learns, it begins with one call, and always allows one more than proved. If this extra call has to wait until
-    another call's reply has ended, the server is full: no extra call is then allowed for a while.
+    A limit that learns starts at one call, and always allows one extra call. If this extra call has to wait until the
+    reply to another call has ended, the server is full: no extra call is then allowed for a while.
     """
 
     def __init__(self, most: int, *, learns: bool) -> None:
@@ -57,7 +57,7 @@ class Slots:
             self._freed.set()
 
     def share(self, processes: int) -> None:
-        """Keep to this process's share of the maximum. Each process measures for itself what a server can handle."""
+        """Use only this process's share of the maximum. Each process measures for itself what a server can handle."""
         self._processes = processes
         self._freed.set()
 
@@ -78,7 +78,7 @@ class Slots:
             self._freed.set()
 
     def saw(self, slot: Slot) -> None:
-        """Learn, when the first word of a call arrives, how many calls the server serves at once."""
+        """Learn how many calls the server serves at once. Called when the first word of a call's reply arrives."""
         self._replying += 1
         if self._replying > self._shown:
             self._shown, self._pause = self._replying, FIRST_PAUSE_SECONDS
@@ -88,10 +88,10 @@ class Slots:
         self._freed.set()
 
     def _had_to_wait(self, slot: Slot) -> bool:
-        """Whether the server seems to have finished another reply before it began this call's.
+        """Whether the server seems to have finished another reply before it began to answer this call.
 
-        This is so if the reply that ended last took more than half of the time that this call waited for its first
-        word. Two calls with short replies that start together may look like that by chance.
+        This is assumed if the reply that ended last took more than half of the time that this call waited for its first
+        word. Two short calls that start together may look like this by chance.
         """
         first_word, ended = self._last_reply
         return 2 * (ended - max(first_word, slot.began)) > _now() - slot.began

@@ -15,9 +15,9 @@ TIMEOUT_SECONDS = 30.0
 
 
 class SmtpMailer:
-    """Sends e-mails by SMTP. `smtps://` uses TLS from the start, `smtp://` upgrades to it.
+    """Sends e-mails by SMTP. A `smtps://` URL uses TLS from the start; with `smtp://`, the connection switches to TLS.
 
-    A server on this machine may lack TLS; any other server only if the URL ends in `?tls=off`.
+    A server on this machine may lack TLS. Any other server must have it, unless the URL ends in `?tls=off`.
     """
 
     def __init__(self, url: str, *, sender: str) -> None:

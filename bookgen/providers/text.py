@@ -29,10 +29,11 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of the system prompt. `cache`: later calls repeat the prompt up to here, so the provider can cache it.
+    """A part of the system prompt.
 
-    `size`: the estimated tokens of `text`. None: they are counted when they are needed, which would block the event
-    loop for a very long text, such as a whole book.
+    `cache`: later calls repeat the prompt up to the end of this part, so the provider can cache it. `size`: the
+    estimated tokens of `text`; None: they are counted when needed. Set it for a very long text, such as a whole book,
+    because counting would block the event loop.
     """
 
     text: str
@@ -46,9 +47,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of the conversation. `cache`: later calls repeat the prompt up to here, so the provider can cache it.
+    """One turn of the conversation.
 
-    Of all parts of a request that have `cache` set, only the last four count.
+    `cache`: later calls repeat the prompt up to the end of this message, so the provider can cache it. Only the last
+    four parts of a request that have `cache` set count.
     """
 
     role: Literal["user", "assistant"]
@@ -57,10 +59,13 @@ class Message:
 
 
 class CallBudget(Protocol):
-    """What calls may cost. `call_id` identifies a call in the ledger of costs."""
+    """Limits what calls may cost. `call_id` identifies a call in the ledger of costs."""
 
     async def reserve(self, call_id: UUID, model: str, most: Usage) -> None:
-        """Reserve the cost of `most`, before the call is sent. Raises CostCapReached if that would exceed a cap."""
+        """Reserve the cost of a call before it is sent. Raises CostCapReached if that would exceed a cap.
+
+        `most`: the most that the call can use.
+        """
 
     async def release(self, call_id: UUID) -> None:
         """Cancel the reservation of a call that costs nothing."""
@@ -70,16 +75,16 @@ class CallBudget(Protocol):
 class TextRequest:
     """One model call.
 
-    - `max_tokens` limits the reply. `least_tokens`: the shorter limit that is acceptable if the context window is
+    - `max_tokens` limits the reply. `least_tokens`: a shorter limit, which is acceptable if the context window is
       small; None: there is no shorter one.
-    - `schema`: a JSON Schema (of an object) that the reply should have, if the provider has such a mode.
+    - `schema`: a JSON Schema of an object. The reply should fit it.
     - `stage` and `chapter_number` identify the call in errors and in the ledger of costs.
-    - `brief`: the request as fields. The offline model writes from it; it is never sent to a provider.
-    - `account_id`: accounts take turns when calls have to wait.
+    - `brief`: the request as fields, from which the offline model writes. It is never sent to a provider.
+    - `account_id`: the account of the book. When calls have to wait, accounts take turns.
     - `patience`: how many seconds to wait for a provider that is busy or cannot be reached. None: as long as the
-      model's settings say, as for the calls of a run (the writing of a book). `halt` ends the wait.
+      model's settings say, which is how the calls of a run (the writing of a book) wait. Setting `halt` ends the wait.
     - `on_first_word` is called when the reply begins.
-    - `on_bound` is called with the call's time limit in seconds when it is sent, and with None when it has ended.
+    - `on_bound` is called with the call's time limit in seconds when the call is sent, and with None when it has ended.
     - `budget` reserves the cost of each try.
     """
 
@@ -105,11 +110,11 @@ class TextRequest:
 
     @property
     def tokens_of_texts(self) -> list[int]:
-        """The estimated tokens of each text."""
+        """The estimated tokens of each text in `texts`."""
         return [*(block.tokens for block in self.system), *(tokens(message.text) for message in self.messages)]
 
     def described(self) -> dict[str, Any]:
-        """Return a copy of `brief` that also has the stage and the chapter of the call."""
+        """Return a copy of `brief` with the stage and the chapter number of the call added."""
         return {"stage": self.stage, "chapter_number": self.chapter_number, **self.brief}
 
 
@@ -124,7 +129,7 @@ class Spent:
 
 @contextmanager
 def paid_for(spent: Sequence[Spent]) -> Iterator[None]:
-    """If the block is cancelled, attach `spent` to the cancellation, so that `spent_before` returns it."""
+    """A context manager. If its block is cancelled, it attaches `spent` to the CancelledError, for `spent_before`."""
     try:
         yield
     except asyncio.CancelledError as cancelled:
@@ -133,13 +138,13 @@ def paid_for(spent: Sequence[Spent]) -> Iterator[None]:
 
 
 def spent_before(ended: BaseException) -> tuple[Spent, ...]:
-    """Return what was spent on work before it failed or was cancelled."""
+    """Return the paid calls that are attached to `ended`, the exception with which their work ended."""
     spent: tuple[Spent, ...] = getattr(ended, "spent", ())
     return spent
 
 
 class CallsHalted(UpstreamAIError):
-    """Model calls are halted, so this one was not made."""
+    """Model calls are halted, so this call was not made."""
 
     def __init__(self, stage: str, chapter_number: int | None, spent: tuple[Spent, ...] = ()) -> None:
         super().__init__(self.__doc__, stage=stage, retryable=True, chapter_number=chapter_number, spent=spent)
@@ -162,9 +167,9 @@ class PromptTooLong(UpstreamAIError):
 class TextReply:
     """The reply to a request.
 
-    `model`: the name of the model that answered (it may be the fallback), as in the price table and the ledger.
-    `usage`: what the call that answered used. `also`: the failed calls before that one. `json_mode`: the way in which
-    the server was asked for JSON, for servers that may not support all ways; otherwise empty.
+    `model`: the name of the model that replied (it may be the fallback), as in the price table and the ledger. `usage`:
+    what the successful call used. `also`: the failed calls before it that used tokens. `json_mode`: how the server was
+    asked for JSON, if it may not support every way; otherwise empty.
     """
 
     text: str
@@ -177,7 +182,7 @@ class TextReply:
 
     @property
     def spent(self) -> tuple[Spent, ...]:
-        """The calls that must be paid for the reply: failed ones that used tokens, then the one that answered."""
+        """All calls that had to be paid for this reply: the failed calls that used tokens, then the successful call."""
         return (*self.also, Spent(self.model, self.usage, self.call_id))
 
     @property
@@ -190,7 +195,8 @@ class TextReply:
 class ShownSpeed:
     """The measured speed of a model.
 
-    The fields: tokens that it writes per second, seconds per prompt token that it reads, seconds until its first word.
+    The fields: tokens that it writes per second, seconds that it takes to read a prompt token, and seconds until its
+    first word arrives.
     """
 
     tokens_a_second: float
@@ -207,16 +213,19 @@ class ModelBase(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name in settings and the price table. It ends in THE_ONLY_ONE until the server reports the name."""
+        """The model's name in settings and in the price table.
+
+        It ends in THE_ONLY_ONE until the server has reported the name.
+        """
 
     @property
     def shown_speed(self) -> ShownSpeed | None:
-        """The measured speed; None before the first reply."""
+        """The measured speed of the model; None before the first reply."""
         return None
 
     @property
     def call_seconds(self) -> float:
-        """The longest time limit of the calls in flight, or that of the last call if there are none."""
+        """The longest time limit of the calls in flight. If there are none, the time limit of the last call."""
         return CALL_SECONDS
 
     async def find_name(self) -> None:
@@ -229,17 +238,18 @@ class ModelBase(ABC):
 
 
 class TextModel(ModelBase):
-    """The base of every text model. The defaults describe a model without a remote provider.
+    """The base class of every text model. The defaults describe a model without a remote provider.
 
-    Subclasses override what they know better, so callers never ask which kind of model they have.
+    Subclasses override them where they differ, so callers never ask which kind of model they have.
     """
 
     @abstractmethod
     async def complete(self, request: TextRequest) -> TextReply:
-        """Return the model's reply. The model retries by itself; raises UpstreamAIError if it fails in the end.
+        """Return the model's reply. Raises UpstreamAIError if all retries fail.
 
-        If the model refuses, the reply has the stop reason REFUSAL and an empty text; it still says what it cost. If
-        this is cancelled, the connection is closed, and `spent_before` returns the calls that must still be paid.
+        If the model refuses, the reply has the stop reason REFUSAL, an empty text, and the usage. If `complete` is
+        cancelled, the connection is closed. Pass the CancelledError to `spent_before` to get the calls that cost
+        something.
         """
 
     @property
@@ -249,20 +259,20 @@ class TextModel(ModelBase):
 
     @property
     def outage(self) -> Outage | None:
-        """The current outage, which runs wait for; None if there is none."""
+        """The current outage of the provider; None if there is none. Runs (the writing of books) wait until it ends."""
         return None
 
     @property
     def refusals(self) -> Mapping[str, Outage]:
-        """By model name: since when and why its provider refuses this server's key or credit."""
+        """Since when and why providers refuse this server's key or credit, by the names of the models concerned."""
         return {}
 
     def tell_busy(self, tell: Callable[[str, float], None]) -> None:
-        """Have `tell` called, with the model's name and the seconds, whenever the provider asks for a pause."""
+        """From now on, call `tell` with the model's name and the seconds whenever the provider asks for a pause."""
         return
 
     def share(self, processes: int) -> None:
-        """Set how many processes share the provider's limits. From now on, this one uses its equal share of them."""
+        """Set how many processes share the provider's limits. From now on, this process uses an equal share of them."""
         return
 
     def hold_back(self, name: str, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Replies of servers and gateways that ignore the request for a stream and send all at once."""
+"""Reads replies of servers and gateways that ignore the request for a stream and send the whole reply at once."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ async def whole_reply(streamed: StreamedReply) -> dict[str, Any] | None:
 
 
 def parts(owner: Any, name: str) -> list[dict[str, Any]]:
-    """Return the objects in the list `name` of the reply; none if there is no such list."""
+    """Return the objects in the list `owner[name]`; empty if there is no such list."""
     value = owner.get(name) if isinstance(owner, dict) else None
     return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RetryRules:
-    """When and how often to retry; times in seconds. `patience`: how long a call waits for a provider that is busy or
-    cannot be reached. `outage`: the same for calls of a run (the writing of a book); 0: `patience` applies to them."""
+    """When and how often to retry; times in seconds.
+
+    `patience`: how long a call waits for a provider that is busy or cannot be reached. `outage`: how long a call of a
+    run (the writing of a book) waits for such a provider; 0: as long as `patience`.
+    """
 
     tries: int = 4  # that a call has; one that ends in a 429 does not count
     first_delay: float = 2  # after the first failure; it doubles with each further one
@@ -23,12 +26,15 @@ class RetryRules:
     longest_delay: float = 30
 
     def delay(self, failures: int) -> float:
-        """Return the seconds to wait after so many failures: by default 2, 4, 8 …, plus a random part of up to 25 %."""
+        """Return the seconds to wait after `failures` failures.
+
+        By default these are 2, 4, 8 …, plus a random part of up to 25 %.
+        """
         return min(self.first_delay * 2.0 ** (failures - 1), self.longest_delay) * random.uniform(1, 1.25)
 
 
 class BusyGate:
-    """Closed while a provider asks for a pause. One 429 holds back all calls of the provider."""
+    """Closed while a provider asks for a pause. A single 429 closes it for all calls of the provider."""
 
     def __init__(self) -> None:
         self._until = 0.0
@@ -50,7 +56,10 @@ class OutOfPatience(Exception):
 
 
 class Patience:
-    """The time that a call may still spend on waiting and on tries that are not counted."""
+    """How many seconds a call may still wait for its provider.
+
+    A try that does not count towards the limit of tries uses up this time, too.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -32,7 +32,7 @@ _PROMPT_TOLD = re.compile(
 
 
 class DoesNotFit(Exception):
-    """A prompt and its reply do not fit `window` tokens, as counted by `words.tokens`.
+    """A prompt and its reply do not fit into `window` tokens, as counted by `words.tokens`.
 
     `usage`: what the failed call used.
     """
@@ -47,8 +47,8 @@ class ContextWindow:
 
     It is unknown until a server rejects a prompt, reads only a part of it, or ends a reply at the end of the window.
 
-    `self_hosted`: the server is the operator's own. Otherwise `answered` learns nothing: the token counts that a cloud
-    provider reports say nothing about the window.
+    `self_hosted`: whether the server is the operator's own. For a cloud provider `answered` learns nothing, because the
+    token counts that it reports say nothing about the window.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, self_hosted: bool = True) -> None:
@@ -66,7 +66,7 @@ class ContextWindow:
 
     @property
     def estimated(self) -> int | None:
-        """The window in estimated tokens, as `words.tokens` counts; None if it is unknown."""
+        """The size of the window in estimated tokens, as counted by `words.tokens`; None if it is unknown."""
         return None if self.size is None else int((self.size - AROUND) / self._weight)
 
     def room(self, prompt: int) -> int | None:
@@ -81,7 +81,7 @@ class ContextWindow:
     def refused(self, words: str, prompt: int, reply: int) -> DoesNotFit:
         """Learn the size of the window from the error of a request that was too long. Return the exception to raise.
 
-        `words`: the text of the error. `prompt` and `reply`: the estimated tokens of the request and of its reply.
+        `words`: the text of the error. `prompt`, `reply`: the estimated tokens of the prompt and of the longest reply.
         """
         size = _number(_TOLD, words)
         if (counted := _number(_PROMPT_TOLD, words)) and prompt >= MIN_COMPARED_TOKENS:
@@ -128,9 +128,9 @@ class ContextWindow:
         return self._held if self._clock() < self._held_until else 0
 
     def _weigh(self, weight: float) -> None:
-        """Record `weight`: how many of the model's own tokens one estimated token stands for. The largest is kept.
+        """Record how many of the model's own tokens one estimated token stands for. The largest value is kept.
 
-        If it could fall too, the same request would be built differently later.
+        If the value could fall again, the same request would be built differently at a later time.
         """
         self._weight = min(max(self._weight, weight), HEAVIEST)
 

@@ -1,4 +1,4 @@
-"""The support assistant: it answers questions about the product only from its documents and its own tables."""
+"""The support assistant. It answers questions about the product only from its documents and the service's tables."""
 
 from __future__ import annotations
 
@@ -56,7 +56,10 @@ class SupportAnswer:
 
 @dataclass(frozen=True, slots=True)
 class KnownFacts:
-    """What the service's tables say about a question. `all`: everything that they say, in English, for a model."""
+    """The facts in the service's tables that answer a question, as sentences in the question's language.
+
+    `all`: all facts in the tables, in English, for the model that answers.
+    """
 
     language: str
     sentences: Sequence[str] = ()
@@ -64,8 +67,9 @@ class KnownFacts:
 
 
 class Support:
-    """Answers questions. `model` writes the answers. Without a model, or if it fails or is over its daily limit, the
-    best passages are the answer.
+    """Answers questions. `model` writes the answers.
+
+    Without a model, or if it fails or has reached its daily limit, the best passages of the documents are the answer.
     """
 
     def __init__(
@@ -102,7 +106,7 @@ class Support:
     ) -> Support:
         """Build the assistant from the facts and the Markdown files in `folder`, without the files for engineers.
 
-        `url`: the address at which the files are served; the file name is appended.
+        `url`: the address under which the files are served; the file's name is appended.
         """
         return cls(_index_of(folder, url), model, ledger, facts=facts, db=db)
 
@@ -114,10 +118,10 @@ class Support:
         by_model: bool = True,
         asked_by_caller: int = 1,
     ) -> SupportAnswer:
-        """Answer a question. Without `by_model` the answer quotes the documents.
+        """Answer a question. If `by_model` is False, the answer quotes the documents.
 
-        `history`: the earlier turns, each with `role` and `content`. `asked_by_caller`: how many questions the caller
-        has asked today, including this one.
+        `history`: the earlier messages of the conversation, each with `role` and `content`. `asked_by_caller`: how many
+        questions the caller has asked today, including this one.
         """
         whole = " ".join([*_asked_before(history), question])
         found = self._index.best(whole, PASSAGES)
@@ -130,7 +134,10 @@ class Support:
         return self._without_model(whole, known, found)
 
     async def _known(self, question: str, history: Sequence[Mapping[str, str]]) -> KnownFacts:
-        """The facts about the topic of the question, or, if it names none, of the last earlier question that does."""
+        """Return the facts about the topic of the question.
+
+        If the question names no topic, use the last earlier question that names one.
+        """
         language = topics.language_of(question)
         if self._facts is None:
             return KnownFacts(language)
@@ -147,7 +154,7 @@ class Support:
         return KnownFacts(language)
 
     def _without_model(self, question: str, known: KnownFacts, found: Sequence[Passage]) -> SupportAnswer:
-        """The facts, then the matching documents if they are in the language of the question."""
+        """Return the facts, followed by the matching passages if they are in the language of the question."""
         close = [each for each in found if self._index.coverage(each, question) >= MIN_COVERAGE]
         quoted = close if known.language == topics.ENGLISH else []
         said = [

@@ -1,4 +1,7 @@
-"""What the service sells and allows, from the tables that it uses itself, as sentences in the asker's language."""
+"""What the service sells and allows, as sentences in the language of the question.
+
+The facts come from the tables that the service itself uses, so they are always current.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,9 @@ class ForSale:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts that do not change while the service runs. `sells`: billing is on. `url`: the address of the API's
-    documents.
+    """Facts that do not change while the service runs.
+
+    `sells`: whether billing is on. `url`: the address of the API's documents.
     """
 
     languages: Sequence[str]
@@ -45,9 +49,10 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Puts the facts into sentences of one language. `templates`: the language's section of answers.toml.
+    """Puts the facts into sentences of one language.
 
-    `question_words`: the words of the question. If some of them are names of plans, only those plans are described.
+    `templates`: the section for this language in answers.toml. `question_words`: the words of the question. If some of
+    them are names of plans, only these plans are described.
     """
 
     facts: Facts
@@ -56,7 +61,7 @@ class Speaker:
     question_words: frozenset[str] = field(default_factory=frozenset)
 
     def say(self, topic: str) -> str:
-        """The sentences about a topic."""
+        """Return the sentences about a topic, such as `plans`."""
         match topic:
             case "plans" | "packages" | "addons" if not self.facts.sells:
                 return self.templates["unsold"]
@@ -79,11 +84,11 @@ class Speaker:
                 )
 
     def all(self) -> str:
-        """The sentences about all FACTS. The error catalogue is left out."""
+        """Return the sentences about all topics in FACTS. Error codes are not among them."""
         return "\n".join(self.say(topic) for topic in FACTS)
 
     def error(self, code: str) -> str:
-        """What an error code means and what to do, as the error catalogue says."""
+        """Return what an error code means and what to do, according to the error catalogue."""
         entry = CODES[code]
         return self.templates["error"].format(
             code=entry.code, status=entry.status, condition=entry.condition, remedy=entry.remedy

@@ -1,4 +1,4 @@
-"""The cost of the assistant's model calls, in the same ledger and under the same daily cap as those of books."""
+"""Records the cost of the assistant's model calls in the ledger, and applies the same daily cap as for books."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ MAX_SECONDS = 1.0  # how long an answer waits until its cost is recorded
 
 
 class Ledger:
-    """Records the cost of the assistant's calls. `price`: the cost of a model's usage, in millionths of the currency.
+    """Records the cost of the assistant's calls.
 
-    `day_cap`: what the whole server may spend a day, in millionths; None if unlimited. `begin` starts a database write
-    as a task, which is finished even if the caller has disconnected.
+    `price`: calculates the cost of a model's usage, in millionths of the currency. `day_cap`: what the whole server may
+    spend a day, in millionths; None if unlimited. `begin` starts a database write as a task, which is finished even if
+    the caller has disconnected.
     """
 
     def __init__(
@@ -39,13 +40,16 @@ class Ledger:
 
     @property
     def budget(self) -> CostBudget | None:
-        """The cost budget of an answer; None: no cap is set."""
+        """The cost budget for an answer; None if no cap is set."""
         if self._day_cap is None:
             return None
         return CostBudget(self._db, CostCaps(day=self._day_cap), self._price, Purpose(STAGE))
 
     async def charge(self, spent: tuple[Spent, ...]) -> None:
-        """Record the cost of calls in the background, however long the database is unavailable."""
+        """Record the cost of calls in a task, however long the database is unavailable.
+
+        This function waits for the task for at most MAX_SECONDS.
+        """
         calls = tuple(
             model_calls.PaidCall(each.model, each.usage, self._price(each.model, each.usage), each.call_id)
             for each in spent

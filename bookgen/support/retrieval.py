@@ -1,4 +1,4 @@
-"""Find the passages of a few documents that match a question, by words weighted by their rarity."""
+"""Finds the passages of a few documents that match a question. Rare words count more than common ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Passage:
 
 
 def passages_of(file: Path, url: str) -> list[Passage]:
-    """The sections of a Markdown file with their headings; long sections are split into several passages."""
+    """Return the sections of a Markdown file with their headings. Long sections are split into several passages."""
     passages: list[Passage] = []
     trail: list[str] = []
     lines: list[str] = []
@@ -57,12 +57,15 @@ def passages_of(file: Path, url: str) -> list[Passage]:
 
 
 def slug(heading: str) -> str:
-    """The anchor of a heading, as GitHub makes it."""
+    """Return the anchor of a heading, in the form that GitHub uses."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
 def _pieces(text: str) -> list[str]:
-    """Cut a section into passages: short paragraphs are joined, long ones, such as tables, are split between lines."""
+    """Cut a section into passages.
+
+    Short paragraphs are joined. Long ones, such as tables, are split between lines.
+    """
     pieces = [""]
     for paragraph in re.split(r"\n\s*\n", text):
         parts = [paragraph] if len(paragraph) <= MAX_PASSAGE_CHARACTERS else paragraph.splitlines()
@@ -80,7 +83,7 @@ _MARKS = re.compile(r"[`*]|\[([^\]]+)\]\([^)]*\)")
 
 
 def statements(text: str) -> list[str]:
-    """The statements of a passage: table rows, list items and paragraphs, without markup."""
+    """Return the statements of a passage: its table rows, list items and paragraphs, without markup."""
     found: list[str] = []
     for paragraph in re.split(r"\n\s*\n", text):
         goes_on = False
@@ -111,14 +114,17 @@ class PassageIndex:
         self._mean = sum(map(Counter.total, self._counts)) / max(len(self._counts), 1)
 
     def best(self, question: str, most: int) -> list[Passage]:
-        """At most `most` passages that contain words of the question, best first."""
+        """Return at most `most` passages that contain words of the question, the best first."""
         asked = frozenset(words(question))
         scores = [self._score(asked, counts) for counts in self._counts]
         ranked = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
         return [self._passages[place] for place in ranked[:most] if scores[place] > 0]
 
     def matching_statements(self, passage: Passage, question: str, most: int) -> list[str]:
-        """Up to `most` statements of the passage that match the question, in order; its first ones if none matches."""
+        """Return up to `most` statements of the passage that match the question, in order.
+
+        If none matches, return the first statements of the passage.
+        """
         said = statements(passage.text)
         asked = frozenset(words(question))
         weights = [sum(self._weight.get(word, 0) for word in asked & frozenset(words(each))) for each in said]
@@ -127,10 +133,11 @@ class PassageIndex:
         return [said[place] for place in kept]
 
     def coverage(self, passage: Passage, question: str) -> float:
-        """How much of the question the passage covers, from 0 to 1.
+        """Return how much of the question the passage covers, from 0 to 1.
 
-        That is the weight of the question's words that occur in the passage, divided by the weight of all its words. A
-        word that occurs in no passage weighs as much as the rarest one.
+        Each word has a weight; a word that occurs in no passage weighs as much as the rarest one. The result is the
+        weight of the question's words that also occur in the passage, as a share of the weight of all words of the
+        question.
         """
         asked, has = frozenset(words(question)), frozenset(words(f"{passage.title} {passage.text}"))
         unknown = math.log(1 + len(self._passages))
@@ -156,7 +163,7 @@ def _counted(passage: Passage) -> Counter[str]:
 
 
 def words(text: str) -> list[str]:
-    """The significant words, case-folded, without common English endings."""
+    """Return the significant words of a text, case-folded and without common English endings."""
     found = [word for word in _WORD.findall(text.casefold().replace("_", " ")) if word not in STOP]
     return [_stem(word) for word in found]
 

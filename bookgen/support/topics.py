@@ -1,4 +1,4 @@
-"""The language and the topics of a question, detected by its words (`answers.toml`)."""
+"""Detects the language and the topics of a question from its words. The words are listed in `answers.toml`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _UKRAINIAN = re.compile("[іїєґ]", re.I)
 
 @cache
 def languages() -> Mapping[str, Mapping[str, Any]]:
-    """The sections of answers.toml, by language code: the texts of answers, and the words that identify topics."""
+    """Return the sections of answers.toml by language code: the texts of answers, and the words of each topic."""
     return tomllib.loads(_FILE.read_text(encoding="utf-8"))
 
 
 def language_of(question: str) -> str:
-    """The language of the question, or English if the assistant does not speak it."""
+    """Return the language of the question. Use English if the assistant has no answers in the question's language."""
     for language, script in _SCRIPTS:
         if script.search(question):
             return ENGLISH if language == "ru" and _UKRAINIAN.search(question) else language
@@ -40,9 +40,9 @@ def _tells(language: str, said: Collection[str], question: str) -> int:
 
 
 def topics_of(question: str, language: str, names: Collection[str] = ()) -> list[str]:
-    """The topic that matches the most words of the question, or up to MAX_TOPICS topics that match equally many.
+    """Return the topic that matches the most words of the question; in a tie, up to MAX_TOPICS topics.
 
-    `names`: the names of plans; each of them in the question is a match of the topic of plans.
+    `names`: the names of plans. Each name in the question counts as a match for the topic `plans`.
     """
     found = _matches(language, question)
     found["plans"] += len(frozenset(_WORD.findall(question.casefold())) & frozenset(names))
@@ -51,7 +51,7 @@ def topics_of(question: str, language: str, names: Collection[str] = ()) -> list
 
 
 def _matches(language: str, question: str) -> dict[str, int]:
-    """For each topic, how many of its words occur in the question."""
+    """Return, for each topic, how many of the topic's words occur in the question."""
     text = question.casefold()
     said = _WORD.findall(text)
 

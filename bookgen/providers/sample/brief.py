@@ -1,4 +1,4 @@
-"""The input of sample text: the brief of a request, with defaults for missing fields."""
+"""The input of sample text: the brief (the fields of a request), with defaults for missing fields."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Brief:
 
     @classmethod
     def of(cls, request: TextRequest) -> Brief:
-        """The brief of `request`. The request's last message only affects which phrases are picked."""
+        """Return the brief of `request`. The last message of the request only affects which phrases are picked."""
         fields = request.described()
         return cls(fields, json.dumps(fields, ensure_ascii=False) + request.messages[-1].text)
 
@@ -67,7 +67,10 @@ class Brief:
         return [name for name in self.fields.get("people", ()) if name.strip()]
 
     def book_rng(self, purpose: str) -> random.Random:
-        """A random generator, the same for every call about the book."""
+        """Return a random generator that gives the same numbers in every call about the book.
+
+        `purpose`: generators for different purposes give different numbers.
+        """
         return _rng(purpose, self.title, self.text("genre"))
 
     def call_rng(self) -> random.Random:

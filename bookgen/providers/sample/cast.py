@@ -37,7 +37,7 @@ def _shuffled(values: list[str], rng: Random) -> tuple[str, ...]:
 
 
 def invented(language: str, rng: Random) -> tuple[str, ...]:
-    """Up to INVENTED people with a given name and a surname; no two share either name."""
+    """Return up to INVENTED names of people. No two people share a given name or a surname."""
     drawn = person_names.deal(language, rng.getrandbits(32), INVENTED // 2 + 1)
     given = _shuffled([*drawn.women, *drawn.men], rng)
     return tuple(f"{name} {surname}" for name, surname in zip(given, drawn.surnames, strict=False))[:INVENTED]

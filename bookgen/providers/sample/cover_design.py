@@ -40,7 +40,7 @@ _NONFICTION = (("swiss", "tiles", "contours"), ("paper", "mist", "mustard"), "cl
 
 
 def design(brief: Brief) -> dict[str, Any]:
-    """The fields of a CoverIdea: families and palettes, the best first, a motif (maybe empty) and a mood."""
+    """Return the fields of a CoverIdea: families and palettes (the best first), a motif (may be empty) and a mood."""
     families, palettes, mood = _NONFICTION if brief.nonfiction else _BY_PALETTE[brief.palette]
     motif = _motif(f"{brief.title}\n{brief.text('portrait')}".casefold())
     if motif:
@@ -49,7 +49,7 @@ def design(brief: Brief) -> dict[str, Any]:
 
 
 def _motif(told: str) -> str:
-    """The motif that the text mentions most often; empty if it mentions none."""
+    """Return the motif that the text `told` mentions most often; empty if it mentions none."""
     mentions = {name: len(re.findall(rf"\b(?:{words})", told)) for name, words in _MOTIFS.items()}
     best = max(mentions, key=lambda name: mentions[name])
     return best if mentions[best] else ""

@@ -1,4 +1,4 @@
-"""The facts of a sample chapter: what the story bible says of the people whom the chapter names."""
+"""The facts of a sample chapter: what the story bible says about the people whom the chapter names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ MIN_QUOTE_CHARACTERS, MAX_QUOTE_CHARACTERS, MAX_VALUE_CHARACTERS = 8, 120, 200
 
 
 def facts(request: TextRequest, people: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """A fact for each of `people` that the chapter names. It quotes the first sentence that names the person."""
+    """Return one fact about each of `people` whom the chapter names, with a quote from the chapter.
+
+    The quote is the first sentence that names the person.
+    """
     passages = [match[0].strip()[:MAX_QUOTE_CHARACTERS] for match in _SENTENCE.finditer(_chapter(request))]
     found = []
     for person in people:
@@ -28,7 +31,10 @@ def facts(request: TextRequest, people: Iterable[Mapping[str, Any]]) -> list[dic
 
 
 def _chapter(request: TextRequest) -> str:
-    """The chapter of which a digest is requested: the replies in the conversation, or the text in <chapter> tags."""
+    """Return the text of the chapter that the request is about.
+
+    It is in the model's replies in the conversation, or in <chapter> tags.
+    """
     said = [message.text for message in request.messages if message.role == "assistant"]
     if said:
         return "\n\n".join(said)

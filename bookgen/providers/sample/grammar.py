@@ -1,4 +1,4 @@
-"""Sentences from templates: `{slot}` is a word of the scene or a list of phrases, `{a|b}` picks one."""
+"""Makes sentences from templates. `{slot}` becomes a word of the scene or a phrase from a list; `{a|b}` picks one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _DEEPEST = 6  # rounds of filling, since a phrase may have slots of its own
 
 
 class Grammar:
-    """Fills templates while avoiding recent choices.
+    """Fills templates, and avoids phrases that were used recently.
 
-    A phrase counts as used only once the sentence is kept, so that trying many sentences does not use the lists up.
+    A phrase counts as used only when its sentence is accepted by `keep`, so that rejected sentences do not use up the
+    lists.
     """
 
     def __init__(self, slots: Mapping[str, Sequence[str]], rng: random.Random) -> None:
@@ -25,13 +26,14 @@ class Grammar:
         self._picked: list[tuple[str, str, int]] = []
 
     def begin(self) -> None:
-        """Start a new try. The choices of the last one are forgotten unless it was kept."""
+        """Start a new try. Forget the choices of the previous try, unless `keep` has accepted it."""
         self._picked = []
 
     def sentence(self, role: str, templates: Sequence[str], words: Mapping[str, str]) -> str:
-        """One of `templates`, filled and starting with a capital letter. `role`: the name of this list of templates.
+        """Fill one of `templates` and return it, starting with a capital letter.
 
-        `words`: the values of slots that are not lists.
+        `role`: the name of this list of templates. `words`: the values of slots that do not stand for a list of
+        phrases.
         """
         text = self._pick(f"template {role}", templates)
         for _ in range(_DEEPEST):
@@ -42,13 +44,13 @@ class Grammar:
         return _FIRST_LETTER.sub(lambda letter: letter[0].upper(), text, count=1)
 
     def keep(self) -> None:
-        """Accept the current try. Its phrases are not used again for a while."""
+        """Accept the current try, and avoid its phrases for a while."""
         for name, value, size in self._picked:
             self._recent.setdefault(name, deque(maxlen=size // 2)).append(value)
 
     @property
     def picked(self) -> list[tuple[str, str]]:
-        """The lists used in this try, and the phrases chosen."""
+        """The phrases chosen in the current try, each with the name of its list."""
         return [(name, value) for name, value, _ in self._picked]
 
     def _pick(self, name: str, among: Sequence[str]) -> str:

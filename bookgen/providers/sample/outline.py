@@ -11,7 +11,7 @@ from bookgen.providers.sample.grammar import Grammar
 
 
 def outline_chapters(brief: Brief, bank: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """All chapters of the book; the same list whichever part of it is requested."""
+    """Return all chapters of the book. The list is the same no matter which chapters are requested."""
     count = max(brief.number("chapter_count", 1), brief.number("last", 1))
     cast, lists = Cast.of(brief, bank), bank["outline"]
     kind = "_nonfiction" if brief.nonfiction and "title_nonfiction" in lists else ""
@@ -30,7 +30,10 @@ def outline_chapters(brief: Brief, bank: Mapping[str, Any]) -> list[dict[str, An
 
 
 def _words(cast: Cast, number: int) -> dict[str, str]:
-    """The person, place and thing of a chapter, each different from those of the previous chapter."""
+    """Return the words to fill in for a chapter: the hero, a friend, a place and a thing.
+
+    The hero is always the same; the others change from chapter to chapter.
+    """
     return {
         "hero": cast.people[0].split()[0],
         "friend": cast.people[1 + number % (len(cast.people) - 1)].split()[0],
@@ -46,7 +49,10 @@ def _title(grammar: Grammar, templates: list[str], taken: list[str]) -> tuple[st
 
 
 def _unlike(grammar: Grammar, name: str, templates: list[str], words: Mapping[str, str], taken: list[str]) -> str:
-    """A sentence from `templates` that is not in `taken`. If 200 tries find none, the last one with a number added."""
+    """Return a sentence from `templates` that is not in `taken`.
+
+    If 200 tries find none, return the last sentence with a number added.
+    """
     for _ in range(200):
         grammar.begin()
         sentence = grammar.sentence(name, templates, words)
@@ -73,7 +79,7 @@ def bible(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named(cast: Cast, roles: Sequence[str]) -> dict[str, list[dict[str, str]]]:
-    """The lists of the story bible: people, each with one of `roles`, some places, and some things as terms."""
+    """Return the lists of the story bible: people with their roles, some places, and some things (as terms)."""
     return {
         "people": [
             {"name": name, "role": role, "description": role} for name, role in zip(cast.people, roles, strict=False)

@@ -13,7 +13,7 @@ FALLBACK = "en"
 
 
 def language_of(tag: str) -> str:
-    """The language whose phrases are used for a BCP 47 tag: its own, otherwise English."""
+    """Return the language whose phrases are used for a BCP 47 tag: the tag's own or, if it has no phrases, English."""
     primary = tag.partition("-")[0].lower()
     return primary if (FOLDER / f"{primary}.toml").is_file() else FALLBACK
 

@@ -32,7 +32,7 @@ class _SpreadContent:
 
 
 def plan(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
-    """The reply to a request for the plan of a picture book: its story bible, and its spreads as chapters."""
+    """Return the plan of a picture book: its story bible, and its spreads as chapters."""
     lists, cast = bank["picture_book"], _cast(brief, bank)
     hero, friend = (name for name, _ in cast[:2])
     words = {"hero": hero, "friend": friend, "title": brief.title}
@@ -54,7 +54,7 @@ def plan(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def spread(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
-    """The reply to a request for a spread: its text, the prompt for its picture, and the picture's alt text."""
+    """Return the requested spread: its text, the prompt for its picture, and the picture's alt text."""
     number = brief.number("chapter_number", 1)
     told = _spread(brief, bank, number, brief.number("spreads", number))
     lines: list[str] = []
@@ -104,9 +104,9 @@ def _capital(text: str) -> str:
 
 
 def _cast(brief: Brief, bank: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The book's characters as pairs of a name and a look, the hero first.
+    """Return the book's characters as pairs of a name and a look, the hero first.
 
-    They are those that the author has named. If these are fewer than two, invented ones are added.
+    They are the characters that the author has named. If there are fewer than two, invented characters are added.
     """
     given = brief.fields.get("characters", ())
     named = [(each.get("name", "").strip(), each.get("description", "").strip()) for each in given]
@@ -119,9 +119,10 @@ def _cast(brief: Brief, bank: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _invented(brief: Brief, figures: Sequence[str]) -> list[tuple[str, str]]:
-    """Invented characters as pairs of a short name and a look, in an order picked for the book.
+    """Return invented characters as pairs of a short name and a look, in an order picked for the book.
 
-    `figures`: the looks to use. The name is a girl's if the look begins with "she:", and a boy's after "he:".
+    `figures`: the looks to use. A look that begins with "she:" gets a girl's name, and one that begins with "he:" a
+    boy's name.
     """
     drawn = person_names.deal(
         language_of(brief.text("language", "en")), brief.book_rng("names").getrandbits(32), len(figures)
@@ -137,8 +138,9 @@ def _invented(brief: Brief, figures: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _look_of(name: str, otherwise: str) -> str:
-    """The look of a character without a description: its name if that tells it, as "Mia the mouse" does.
+    """Return the look of a character that has no description.
 
-    If the name is a single word, `otherwise`.
+    A name of several words, such as "Mia the mouse", is used as the look. For a name of one word, the look is
+    `otherwise`.
     """
     return name if " " in name else otherwise

@@ -1,8 +1,8 @@
-"""Sample prose of a requested length: scenes with people, places, dialogue and a turn, or sections with cases and
-exercises.
+"""Writes sample prose of a requested length.
 
-The hash of a sentence decides which part of the book may use it, so that independent calls do not write the same
-sentences.
+Fiction has scenes with people, places, dialogue and a turn. Nonfiction has sections with cases and exercises. A
+sentence may be used only in the part of the book that its hash selects. Without this rule, independent calls would
+write the same sentences.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def write_prose(brief: Brief, bank: Mapping[str, Any], words: int) -> str:
 
 
 class _Teller(ABC):
-    """Adds paragraphs until the requested number of words is reached."""
+    """Writes paragraphs until the requested number of words is reached."""
 
     NOT_PROSE = frozenset("#*1234567890")
     UNIQUE = ("entry",)  # holds the chapter's own summary
@@ -74,7 +74,7 @@ class _Teller(ABC):
 
     @abstractmethod
     def scene(self, *, first: bool) -> Iterator[Iterator[str]]:
-        """An endless series of paragraphs, each of several sentences."""
+        """Yield paragraphs without end. Each paragraph is an iterator of its sentences."""
 
     @abstractmethod
     def break_scene(self) -> None: ...
@@ -101,7 +101,7 @@ class _Teller(ABC):
             self.paragraphs.append(closing)
 
     def fitting(self, role: str, words: int) -> str:
-        """The sentence whose length is closest to the words still missing."""
+        """Return the sentence for `role` whose length is closest to `words`, out of a few tries; empty if all fail."""
         candidates = [self.sentence(role) for _ in range(8)]
         return min(filter(None, candidates), key=lambda sentence: abs(count_words(sentence) - words), default="")
 
@@ -112,9 +112,10 @@ class _Teller(ABC):
         return self.fresh(lambda: self.filled(role, **words), owned=role not in self.UNIQUE)
 
     def fresh(self, make: Callable[[], str], *, owned: bool = True) -> str:
-        """A text from `make` that this part of the book has not used. Empty if TRIES calls of `make` return none.
+        """Return a text from `make` that does not repeat a sentence of this part of the book.
 
-        `owned`: accept only a text that is reserved for this part, so that no other part of the book has the same one.
+        Empty if TRIES calls of `make` return none. `owned`: accept only a text that is reserved for this part, so that
+        no other part of the book has the same text.
         """
         for _ in range(TRIES):
             self.grammar.begin()
@@ -172,10 +173,10 @@ class _Storyteller(_Teller):
         }
 
     def mentioned(self, known: Sequence[str], summary: str, slot: str) -> str:
-        """The place or thing of the next scene, one of `known`. `slot` says which of the two: `place` or `thing`.
+        """Return the place or the thing of the next scene, chosen from `known`. `slot`: `place` or `thing`.
 
-        The first scene gets one that the chapter's `summary` names, if there is any. Otherwise it is a random one, but
-        not the one of the previous scene.
+        The first scene gets the first entry of `known` that the chapter's `summary` mentions. Otherwise the choice is
+        random, but differs from the previous scene.
         """
         named = [one for one in known if one in summary]
         if slot not in self.words and named:
@@ -206,7 +207,7 @@ class _Storyteller(_Teller):
                 yield self.run("turn", "action")
 
     def talk(self) -> Iterator[Iterator[str]]:
-        """A question and the dialogue that follows it, line by line."""
+        """Yield a question and the dialogue that follows it, one line at a time."""
         speakers = [self.words["hero"], self.words["friend"]]
         self.rng.shuffle(speakers)
         yield iter([self.line("question", speakers[0], "tag_question")])

@@ -7,9 +7,10 @@ from typing import Any
 
 
 def shaped(schema: Mapping[str, Any], known: Any, name: str = "") -> Any:
-    """JSON for a schema of objects, lists and texts, with the values of `known`.
+    """Return JSON that fits `schema`, filled with the values of `known`.
 
-    Where `known` has none, a list is empty, a choice is its first value, and a text is `name`, the property's name.
+    `schema` has only objects, lists and texts. If `known` has no value for a property, a list is empty, a choice gets
+    its first value, and a text is `name`, the name of the property.
     """
     if "enum" in schema:
         return known if known in schema["enum"] else schema["enum"][0]

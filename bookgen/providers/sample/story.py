@@ -1,4 +1,4 @@
-"""The sample stories: one for each of a few languages, divided into as many chapters as a book has."""
+"""The sample stories, one for each of a few languages. A story is divided into as many chapters as the book has."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OTHER_KINDS = re.compile(
 
 
 class Start(IntEnum):
-    """What begins at a paragraph. A story is preferably cut before a chapter, then before a scene."""
+    """What begins at a paragraph. Stories are preferably cut before a chapter, and otherwise before a scene."""
 
     CHAPTER = 0
     SCENE = 1
@@ -72,7 +72,7 @@ class StoryParagraph:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A sample story. `outline`: the title and the summary of each chapter, as the story itself is divided."""
+    """A sample story. `outline`: the title and the summary of each of the story's own chapters."""
 
     bible: Mapping[str, Any]
     outline: tuple[tuple[str, str], ...]
@@ -86,7 +86,10 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class StoryChapter:
-    """A chapter of the story as divided for a book. `digest`: its summary, facts, and opened and closed threads."""
+    """A chapter of a book that gets a sample story.
+
+    `digest`: the chapter's summary, its facts, and the threads (questions) that it opens and closes.
+    """
 
     title: str
     summary: str
@@ -99,7 +102,7 @@ class StoryChapter:
 
 
 def joined(paragraphs: Sequence[StoryParagraph]) -> str:
-    """The paragraphs as Markdown, with a line between two scenes."""
+    """Return the paragraphs as Markdown, with a scene break between two scenes."""
     scenes = [[each.text for each in scene] for _, scene in groupby(paragraphs, key=lambda each: each.scene)]
     return f"\n\n{SCENE_BREAK}\n\n".join("\n\n".join(scene) for scene in scenes)
 
@@ -115,7 +118,7 @@ class Telling:
 
 @cache
 def load(language: str) -> Story | None:
-    """The story in a language such as `en`; None if there is none."""
+    """Return the story in a language such as `en`; None if there is none."""
     folder = FOLDER / language
     if not language.isalpha() or not (folder / "story.toml").is_file():
         return None
@@ -145,10 +148,10 @@ def _paragraphs(text: str, chapter: int, first_scene: int) -> Iterator[StoryPara
 
 
 def telling_for(brief: Brief) -> Telling | None:
-    """The story, or its beginning, that the book of `brief` gets in its language; None if it gets none.
+    """Return the story, or its beginning, that the book of `brief` gets; None if the book gets none.
 
-    A book gets a story if it is prose fiction or its genre does not say. A book about as long as the story gets all of
-    it, a shorter one gets its first scenes, and a longer one gets none.
+    Only prose fiction and books without a genre get a story. A book about as long as the story gets all of it, and a
+    shorter book gets its first scenes. A much longer or very short book gets none.
     """
     language = brief.text("language", "en").partition("-")[0].lower()
     story = load(language)
@@ -163,7 +166,7 @@ def telling_for(brief: Brief) -> Telling | None:
 
 
 def _scenes_within(story: Story, total: int) -> int:
-    """How many first scenes together come closest to `total` words."""
+    """Return how many scenes from the start of the story come closest to `total` words."""
     before = accumulate(each.words for each in story.paragraphs)
     ends = {each.scene + 1: words for each, words in zip(story.paragraphs, before, strict=True) if each.ends_scene}
     return min(ends, key=lambda scenes: abs(ends[scenes] - total))
@@ -176,7 +179,10 @@ def _is_fiction(brief: Brief) -> bool:
 
 @cache
 def told_in(language: str, count: int, scenes: int | None = None) -> tuple[StoryChapter, ...]:
-    """The story of a language, or its first `scenes`, in `count` chapters that end at paragraph ends."""
+    """Return the story in a language, or only its first `scenes`, divided into `count` chapters.
+
+    A chapter always ends at the end of a paragraph.
+    """
     story = load(language)
     if story is None:
         raise LookupError(language)
@@ -188,7 +194,7 @@ def told_in(language: str, count: int, scenes: int | None = None) -> tuple[Story
 
 
 def _starts(paragraphs: Sequence[StoryParagraph], count: int) -> list[int]:
-    """The index of the first paragraph of each chapter."""
+    """Return the index of the first paragraph of each of `count` chapters."""
     before = [0, *accumulate(each.words for each in paragraphs)]
     length = before[-1] / count
     own = [index for index, each in enumerate(paragraphs) if each.start is Start.CHAPTER]
@@ -208,10 +214,10 @@ def _starts(paragraphs: Sequence[StoryParagraph], count: int) -> list[int]:
 
 
 def _titles(story: Story, pieces: Sequence[Sequence[StoryParagraph]]) -> list[str]:
-    """A different title for each piece.
+    """Return a different title for each piece (the paragraphs of one chapter of the book).
 
-    It is the title of the chapter or scene with which the piece begins. If the piece begins within a scene, it is the
-    title of the first scene that starts in the piece. A title that is used again gets a numeral.
+    A piece has the title of the story's chapter or scene with which it begins. A piece that begins within a scene has
+    the title of the first scene that starts in the piece. If a title is used again, a numeral is added.
     """
     used: Counter[str] = Counter()
     titles = []
@@ -235,7 +241,11 @@ def _chapter(story: Story, piece: Sequence[StoryParagraph], title: str) -> Story
 
 
 def _summaries(story: Story, piece: Sequence[StoryParagraph]) -> Iterator[str]:
-    """The summaries of the story's chapters in the piece. If only a part of a chapter is in it: those of its scenes."""
+    """Yield summaries of what the piece (the paragraphs of one chapter of the book) tells.
+
+    For a chapter of the story that is whole in the piece, this is the chapter's summary. For a chapter that is cut, it
+    is the summary of each scene in the piece.
+    """
     for chapter, group in groupby(piece, key=lambda each: each.chapter):
         paragraphs = list(group)
         if len(paragraphs) == sum(each.chapter == chapter for each in story.paragraphs):
@@ -250,7 +260,10 @@ def _within(texts: Sequence[str], most: int) -> str:
 
 
 def _notes(story: Story, piece: Sequence[StoryParagraph]) -> dict[str, list[str]]:
-    """The facts that the scenes ending in the piece establish, and the questions that they open and close."""
+    """Return the facts and the questions of the scenes that end in the piece.
+
+    A question that is both opened and closed in the piece is left out.
+    """
     ended = [story.scenes[each.scene] for each in piece if each.ends_scene]
     opened = [thread for scene in ended for thread in scene.opens]
     closed = [thread for scene in ended for thread in scene.closes]

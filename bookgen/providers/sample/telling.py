@@ -1,4 +1,4 @@
-"""Replies that tell a sample story: its outline, its chapters part by part, and its digests."""
+"""Replies that tell a sample story: its outline, its chapters part by part, and their digests (summaries and facts)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def digest(chapter: StoryChapter) -> dict[str, Any]:
 
 
 def prose(brief: Brief, chapter: StoryChapter, request: TextRequest) -> str:
-    """The next part of a chapter: what follows the text in the conversation, or nothing at its end.
+    """Return the next part of a chapter: the text after what the conversation has so far. Empty at the chapter's end.
 
-    The last part is everything that is left; other parts have about the requested number of words.
+    The last part is the whole rest of the chapter. Other parts have about the requested number of words.
     """
     part, parts = brief.number("part", 1), brief.number("parts", 1)
     said = [message.text for message in request.messages if message.role == "assistant"]
@@ -42,7 +42,7 @@ def prose(brief: Brief, chapter: StoryChapter, request: TextRequest) -> str:
 
 
 def _after(text: str, said: str) -> str | None:
-    """The rest of the chapter `text` after the words with which `said` ends; None if `text` does not contain them."""
+    """Return the rest of `text` after the last words of `said`; None if `text` does not contain these words."""
     tail = [word.lower() for word in _WORD.findall(said)[-TAIL_WORDS:]]
     found = list(_WORD.finditer(text))
     words = [match[0].lower() for match in found]
@@ -53,14 +53,17 @@ def _after(text: str, said: str) -> str | None:
 
 
 def _from_part(paragraphs: Sequence[StoryParagraph], part: int, parts: int) -> Sequence[StoryParagraph]:
-    """The paragraphs from the start of part `part` to the end, if the chapter has `parts` parts of equal length."""
+    """Return the paragraphs of a chapter from the start of part `part` on. All `parts` parts are equally long."""
     before = [0, *accumulate(each.words for each in paragraphs)]
     start = next(index for index, words in enumerate(before) if words >= before[-1] * (part - 1) // max(parts, part))
     return paragraphs[start:]
 
 
 def _beginning(text: str, words: int) -> str:
-    """About this many words from the start of `text`, ending within a scene so that no scene break is lost."""
+    """Return about `words` words from the start of `text`.
+
+    The end is never at a scene break, so that the break is not lost between two parts.
+    """
     blocks = text.split("\n\n")
     written = list(accumulate(count_words(block) for block in blocks))
     ends = [index for index in range(1, len(blocks)) if SCENE_BREAK not in blocks[index - 1 : index + 1]]
