@@ -185,7 +185,7 @@ class _Reader:
                 yield self._table()
             case "fence":
                 code = with_spaces(token.content).rstrip("\n").split("\n")
-                yield model.Code(tuple(line.expandtabs(4).rstrip() for line in code))
+                yield model.Code(tuple(line.expandtabs(4) for line in code))
             case "hr":
                 yield model.SceneBreak()
             case "footnote_open":

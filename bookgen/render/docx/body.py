@@ -35,6 +35,7 @@ _MAX_CELL = 40  # letters counted for a column's width; longer texts wrap
 _SAMPLE = 200  # rows read to choose the column widths
 
 
+_KEPT_CODE = 12  # lines of code that are kept on one page
 _KEPT_LINES = 8  # a stanza or a list of up to this many lines is kept on one page
 _TITLE_LINES = 3  # lines that the title of a poem takes, with the space around it
 _LETTERS_AN_EM = 2.1
@@ -201,7 +202,7 @@ class BodyWriter:
             case model.Verse():
                 inner = self._verse(block)
             case model.Code(lines):
-                inner = "".join(paragraph("BookCode", text(line)) for line in lines)
+                inner = self._code(lines)
             case model.Table():
                 inner = self._table(block)
             case model.Figure():
@@ -255,6 +256,16 @@ class BodyWriter:
             around = spacing(before, after)
             properties = "<w:keepNext/>" * goes_on + direction + around + self._verse_indent(verse, index)
             out.append(paragraph("BookVerse", self.spans(line, rtl=rtl), properties))
+        return "".join(out)
+
+    def _code(self, lines: Sequence[str]) -> str:
+        """Code as XML, a paragraph for each line, with space above and below. Short code stays on one page."""
+        lead, last = twips(self._geometry.lead), len(lines) - 1
+        out = []
+        for index, line in enumerate(lines):
+            kept = "<w:keepNext/>" * (index < last and (last < _KEPT_CODE or index in (0, last - 1)))
+            around = spacing(0 if index else lead, lead if index == last else 0)
+            out.append(paragraph("BookCode", text(line), kept + around))
         return "".join(out)
 
     def _verse_indent(self, verse: model.Verse, line: int) -> str:

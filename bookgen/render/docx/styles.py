@@ -89,7 +89,7 @@ class StyleSheet:
         hung = f'<w:ind w:left="{inset + turned}" w:hanging="{turned}"/>'
         verse = f'<w:suppressAutoHyphens/>{hung}<w:jc w:val="left"/>'
         below = f'{tabs}{spacing(0, 40)}<w:ind w:left="{twips(em * 2.5)}" w:right="{inset}" w:hanging="{twips(em)}"/>'
-        code = f'<w:suppressAutoHyphens/>{aside}<w:ind w:left="{inset}"/>{_GROUPED}'
+        code = f'<w:suppressAutoHyphens/><w:ind w:left="{inset}"/>'
         return {
             "BookBody": style(f'<w:widowControl/>{lines}<w:ind w:firstLine="{indent}"/>{justify}'),
             "BookFirst": style(first, based="BookBody", following="BookBody"),
@@ -112,7 +112,7 @@ class StyleSheet:
             "BookVerse": style(verse, based="BookBody"),
             "SceneBreak": style("<w:keepNext/>" + aside + CENTRED, following="BookFirst"),
             "BookList": style(f'{aside}<w:ind w:firstLine="0"/>{_GROUPED}', based="BookBody"),
-            "BookCode": style(code, MONO + "<w:noProof/>" + size(em * 0.86)),
+            "BookCode": style(code, MONO + "<w:noProof/>" + size(em * 0.8)),
             "BookTable": style(spacing(20, 20), size(note)),
             "Caption": style(spacing(80, lead) + CENTRED, "<w:i/>" + size(note), following="BookFirst"),
             "BookFigure": style("<w:keepNext/>" + spacing(lead, 0) + CENTRED, following="Caption"),

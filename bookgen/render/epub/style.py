@@ -35,7 +35,9 @@ p.poem {{ break-inside: avoid; page-break-inside: avoid }}
 p.poem, blockquote p.verse {{ margin: 1em 0 }}
 li:first-child:not(:last-child), li:nth-last-child(2) {{ break-after: avoid; page-break-after: avoid }}
 ul.boxes {{ list-style: none; padding-left: 1em }}
-pre {{ white-space: pre-wrap; font-size: 0.85em; margin: 1em 0 }}
+pre {{ font-size: 0.85em; margin: 1em 0 }}
+pre, code {{ white-space: pre-wrap; font-family: monospace; {whole} }}
+pre code {{ font-size: inherit }}
 table {{ margin: 1em auto; border-collapse: collapse; font-size: 0.9em }}
 tr, .whole {{ break-inside: avoid; page-break-inside: avoid }}
 table, th {{ border-top: 1px solid; border-bottom: 1px solid }}

@@ -258,11 +258,12 @@ class _Words:
 
         At each `yield`, `count` is the index of the current word in its paragraph, from 0; at a space, of the next one.
         """
-        for index, part in enumerate(SPACES.split(text)):
-            if index:
-                self.end()
-                yield " "
+        for part in re.split(f"({SPACES.pattern})", text):
             if not part:
+                continue
+            if SPACES.fullmatch(part):
+                self.end()
+                yield part
                 continue
             for unit, gap in [(part, None)] if part.isascii() and len(part) < LONG else units(part):
                 yield unit

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from bookgen.render import model
 from bookgen.render.layout.bidi import reads_rtl
+from bookgen.render.layout.code_blocks import code_rows, code_size
 from bookgen.render.layout.initial import DEPTH, set_lead_in, take_initial
 from bookgen.render.layout.lines import Align, Line, Shape, Tail
 from bookgen.render.layout.looseness import Looseness, SetParagraph
@@ -31,7 +32,7 @@ from bookgen.render.scene_breaks import SCENE_BREAK
 from bookgen.render.verse_lines import lines_in_quote
 
 _NARROW = 13  # ems; narrower lines are not justified
-_KEPT_LINES = 8  # verse, code or a list of up to this many lines is kept on one page
+_KEPT_LINES = 8  # verse or a list of up to this many lines is kept on one page
 _KEPT_STANZA = 20  # the same for a stanza of a book of verse
 _ABOVE_POEM = 2  # lines above a heading in a book of verse, where stanzas are a line apart
 _ABOVE_SECTION, _BELOW_SECTION = 1.5, 0.5  # lines: a heading belongs to the text below it
@@ -63,6 +64,7 @@ class Flow:
         self._in_item = False
         self._level = 1  # the level of the last heading; 1 is the chapter's own
         self._in_verse = False
+        self._code_size = self.geometry.size
         self.headings: list[int] = []  # the row at which each heading begins
         self.rows: list[Row] = []
         self._rows_above = 0  # rows of the label above the text
@@ -70,6 +72,8 @@ class Flow:
 
     def chapter(self, section: Section) -> None:
         self._in_verse = section.verse
+        step = self._step(self.outermost)
+        self._code_size = code_size(section.blocks, self._setter, self._measure(self.outermost) - step)
         language = self._setter.language
         poems = {poem.block: poem for poem in section.poems}
         for index, block in enumerate(section.blocks):
@@ -337,18 +341,9 @@ class Flow:
             self._put(lines, words, line, size, keep=kept)
 
     def _code(self, lines: Sequence[str], frame: TextFrame) -> None:
-        size = self.geometry.size
         code = TextFrame(frame.left + self._step(frame), frame.right, frame.element.child("Code"))
-        for text in lines:
-            words = self._maker.words((Span(text.replace(" ", "\u00a0"), code=True),))
-            words.rtl = False  # code reads from left to right in every language
-            set_lines = self._breaker.lines(words, Shape(self._measure(code), size, align=Align.START))
-            self._put(set_lines, words, code, size, keep=len(lines) <= _KEPT_LINES)
-            if set_lines:
-                set_lines[-1].tail = Tail.SPACE
-            else:
-                self.rows.append(Row(keep=len(lines) <= _KEPT_LINES))
-        self.rows[-1].keep = False
+        x, measure = self._x(code), self._measure(code)
+        self.rows += code_rows(lines, self._setter, x, measure, self._code_size, code.element, self._block)
 
     def _table(self, block: model.Table, frame: TextFrame) -> None:
         rows = table_rows(block, self._setter, self._x(frame), self._measure(frame), frame.element)

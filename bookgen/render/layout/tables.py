@@ -55,7 +55,7 @@ def table_rows(table: Table, setter: Setter, left: float, measure: float, elemen
         head[0].marks.append(Rule(start, total, lead * 0.78))
         head[-1].marks.append(Rule(start, total, -lead * 0.3))
     rows = [row for cells in table.rows for row in lay(cells, "TD")]
-    _space(head, rows, _in_sixteenths(geometry.note_lead / lead))
+    _space(head, rows, in_sixteenths(geometry.note_lead / lead))
     # A repeated head has no structure element, so that its text is not read twice.
     repeated = tuple(
         replace(row, marks=[replace(mark, element=None) if isinstance(mark, TextMark) else mark for mark in row.marks])
@@ -88,20 +88,20 @@ def _space(head: Sequence[Row], rows: Sequence[Row], within: float) -> None:
         row.units = 1.0
     ends = [row for row in lines[:-1] if row.last]
     if ends:
-        more = min(_BETWEEN, math.floor(_spare(lines) / len(ends) * 16) / 16)
+        more = min(_BETWEEN, math.floor(spare(lines) / len(ends) * 16) / 16)
         for row in ends:
             row.units += more
     for row in lines[-1:]:
-        row.units += _spare(lines)
+        row.units += spare(lines)
 
 
-def _spare(rows: Sequence[Row]) -> float:
+def spare(rows: Sequence[Row]) -> float:
     """The part of a grid line that is left below these rows."""
     height = sum(row.units for row in rows)
     return math.ceil(height) - height
 
 
-def _in_sixteenths(height: float) -> float:
+def in_sixteenths(height: float) -> float:
     """Round to sixteenths, whose sums are exact."""
     return round(height * 16) / 16
 

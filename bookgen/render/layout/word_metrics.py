@@ -19,6 +19,7 @@ SEAM: Gap = (0.0, 0.0)  # a place where a word too long for any line may break
 # How much of a mark may hang over the line's end, as a share of its width.
 HANG = {".": 0.6, ",": 0.6, "-": 0.5, "‐": 0.5, "’": 0.5, "”": 0.45, "“": 0.45, "‘": 0.5, ";": 0.3, ":": 0.3}
 HANG |= {"—": 0.2, "–": 0.2}
+HANG |= {"\u00a0": 1.0}  # the space after a word of code
 # Dashes that belong to what follows them, or to the closing mark after them, are not among these.
 _DASHES = re.compile(r"""(?<=[^-—–/“‘„‚(\[{¿¡])[-—–/]+(?=[“‘„‚«»‹›"'(\[{¿¡]*\w)""")
 

@@ -23,6 +23,7 @@ _NEVER_LAST = frozenset("（［｛「『【〈《〔〖〘〚‘“([{￥＄")
 SPACES = re.compile("[ \t\n]+")
 _NOTE = "\x00"  # stands for a reference to a note
 _MANY = re.compile("[ \t\n]{2}|[\t\n]")
+_CODE_WORDS = re.compile("[ \t\n]*[^ \t\n]+[ \t\n]*|[ \t\n]+")
 
 
 @dataclass(slots=True)
@@ -62,6 +63,9 @@ class WordMaker:
             simple = self._simple.setdefault(
                 (span.bold, span.italic, span.code, span.href, span.strike, *kind.items()), {}
             )
+            if span.code:
+                open_word = self._add_code(words, open_word, span, kind, simple)
+                continue
             texts = SPACES.split(span.text) if _MANY.search(span.text) else span.text.split(" ")
             open_word = self._joined(words, open_word, texts[0], span, kind, simple)
             if len(texts) == 1:
@@ -83,6 +87,17 @@ class WordMaker:
         words.plain = not any(map(self._odd.__contains__, tokens)) if self._odd else True
         words.mixed = not words.plain and any(token.rtl for token in tokens)
         return words
+
+    def _add_code(
+        self, words: Words, open_word: Pieces, span: Span, kind: dict[str, bool], simple: dict[str, Token]
+    ) -> Pieces:
+        """`_joined` for code, in which every space has the width of a letter and no gap stretches."""
+        for text in _CODE_WORDS.findall(span.text):
+            open_word = self._joined(words, open_word, SPACES.sub(_fixed, text), span, kind, simple)
+            if text[-1] in " \t\n":
+                words.tokens.append(self._token(open_word, SEAM))
+                open_word = ()
+        return open_word
 
     def words_as_spaced(self, spans: Spans) -> Words:
         """The words of a line of verse, with gaps as wide as its spaces."""
@@ -142,6 +157,11 @@ class WordMaker:
         if span.href or span.strike:
             return tuple((part, style.variant(href=span.href, strike=span.strike)) for part, style in pieces)
         return pieces
+
+
+def _fixed(run: re.Match[str]) -> str:
+    """As many no-break spaces, which have the width of a letter in code, as the run has spaces."""
+    return "\u00a0" * len(run[0])
 
 
 def divided(words: Words, room: float, hyphenate: Hyphenate) -> Words:

@@ -16,6 +16,7 @@ from bookgen.render.pdf.file import PdfFile
 from bookgen.render.pdf.objects import compressed, dictionary
 
 _DROPPED = ("GSUB", "GPOS", "GDEF", "STAT", "DSIG", "meta")
+_NO_BREAK = "\u00a0"
 _SYMBOLIC = 4
 
 
@@ -111,8 +112,9 @@ def subset(face: Face, glyphs: list[int]) -> bytes:
 
 
 def to_unicode(face: Face) -> bytes:
+    """The face's ToUnicode map. No-break spaces become normal ones, so that code can be copied and run."""
     entries = [
-        f"<{glyph:04X}> <{text.encode('utf-16-be').hex().upper()}>"
+        f"<{glyph:04X}> <{text.replace(_NO_BREAK, ' ').encode('utf-16-be').hex().upper()}>"
         for glyph, text in sorted(face.text_of.items())
         if text
     ]

@@ -1,0 +1,99 @@
+"""Sets code line by line as it was typed: in smaller type if lines are long, and wrapped if they are still too long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bookgen.render import model
+from bookgen.render.layout.lines import Align, Shape, Tail
+from bookgen.render.layout.rows import Element, Fill, Row, text_rows
+from bookgen.render.layout.setter import Setter
+from bookgen.render.layout.tables import in_sixteenths, spare
+from bookgen.render.layout.words import Words
+from bookgen.render.model import Block, Span
+
+_SIZES = (1.0, 0.94, 0.88, 0.82)  # of the text's size
+_MAX_COLUMNS = 80  # longer lines do not make the type smaller
+_MAX_WHOLE_SHARE = 0.5  # of a page's lines; code up to this height is divided only to fill a page
+_MIN_LINES = 3  # of divided code, on each page
+_HANG = 2.0  # ems from a line's own indent to the rest of that line, if it is wrapped
+_MARK = 0.45  # ems: the size of the mark before that rest
+_STROKE = 0.5  # points
+
+
+def code_size(blocks: Sequence[Block], setter: Setter, measure: float) -> float:
+    """The type size in points for the code of a chapter: the largest at which all lines fit into `measure` points.
+
+    Lines of more than 80 columns are not counted. If the others do not fit even in the smallest size, it is that size.
+    """
+    widths = [_width(_words(line, setter)) for lines in _codes(blocks) for line in lines if len(line) <= _MAX_COLUMNS]
+    widest = max(widths, default=0.0)
+    sizes = [setter.geometry.size * share for share in _SIZES]
+    return next((size for size in sizes if widest * size / 1000 <= measure), sizes[-1])
+
+
+def code_rows(
+    lines: Sequence[str], setter: Setter, left: float, measure: float, size: float, element: Element, block: int
+) -> list[Row]:
+    """The rows of a block of code, `measure` points wide from `left`. `size`: the type size in points."""
+    rows: list[Row] = []
+    for text in lines:
+        words = _words(text, setter)
+        indent = (len(text) - len(text.lstrip(" "))) * _width(_words(" ", setter)) * size / 1000
+        hang = min(indent, measure / 3) + _HANG * size
+        shape = Shape(measure - hang, size, -hang, Align.START, hyphenated=False)
+        set_lines = setter.breaker.lines(words, shape)
+        if set_lines:
+            set_lines[-1].tail = Tail.SPACE
+        found = text_rows(set_lines, words, left + hang, size, element, block=block) or [Row(block=block)]
+        for row in found[1:]:
+            row.marks += _wrap_mark(left + hang, size)
+        rows += found
+    _space(rows, size / setter.geometry.size)
+    for row in (*rows[: _MIN_LINES - 1], *rows[-_MIN_LINES:-1]):
+        row.keep = True
+    for row in rows[:-1]:
+        row.together = len(rows) <= setter.geometry.lines * _MAX_WHOLE_SHARE
+    return rows
+
+
+def _space(rows: Sequence[Row], share: float) -> None:
+    """Set the heights of the rows: as much closer as their type is smaller, and a whole number of grid lines in all."""
+    for row in rows:
+        row.units, row.off_grid = in_sixteenths(share), True
+    for row in rows[-1:]:
+        row.units += spare(rows)
+
+
+def _codes(blocks: Sequence[Block]) -> Iterator[tuple[str, ...]]:
+    """The lines of each block of code, also in quotations and lists."""
+    for block in blocks:
+        match block:
+            case model.Code(lines):
+                yield lines
+            case model.Quote(inner):
+                yield from _codes(inner)
+            case model.ItemList(items):
+                for item in items:
+                    yield from _codes(item)
+
+
+def _words(text: str, setter: Setter) -> Words:
+    words = setter.maker.words((Span(text, code=True),))
+    words.rtl = False  # code reads from left to right in every language
+    return words
+
+
+def _width(words: Words) -> float:
+    """The width of one line, per mille of the type size."""
+    return sum(token.advance for token in words.tokens[:-1]) + sum(token.end for token in words.tokens[-1:])
+
+
+def _wrap_mark(x: float, size: float) -> list[Fill]:
+    """A small hook before the rest of a wrapped line. It is drawn, so it is not copied with the code."""
+    mark = _MARK * size
+    start, foot = x - 1.6 * mark, 0.18 * size
+    return [
+        Fill(start, foot, _STROKE, mark, (0, 0, 0)),
+        Fill(start, foot, mark, _STROKE, (0, 0, 0)),
+    ]
