@@ -66,7 +66,7 @@ async def count_use(connection: DB, quota: Quota, run_id: UUID) -> None:
 async def release_use(connection: DB, quota: Quota, account_id: int, run_id: UUID) -> None:
     """End the hold of a run that did not complete, so that the account can use the add-on for another book.
 
-    But if model calls were paid for during the run, the use stays reserved for the book's next run until the period
+    But if the run made model calls that cost money, the use stays reserved for the book's next run until the period
     ends.
     """
     period = await quota.period(connection, account_id)

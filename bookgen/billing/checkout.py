@@ -1,4 +1,4 @@
-"""Purchases: hosted checkout sessions, plan changes, the billing portal and invoices."""
+"""Purchases at the payment processor: hosted checkout pages, plan changes, the billing portal and invoices."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ class Upgraded:
 
 
 class Payments:
-    """Buys and manages plans, credits and add-ons. Without a gateway, all purchases are refused.
+    """Buys and manages plans, credits and add-ons.
 
-    If `sells` is False, nothing can be bought, and the gateway is only used to manage earlier purchases.
+    `gateway` calls the payment processor; without it, all purchases are refused. If `sells` is False, nothing can be
+    bought, and the gateway only serves earlier purchases.
     """
 
     def __init__(

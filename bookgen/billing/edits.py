@@ -1,7 +1,7 @@
 """AI edits, which rewrite a chapter or a passage. A plan allows a number of AI edits per period.
 
-One edit covers up to WORDS_OF_AN_EDIT words; rewriting a longer chapter costs several edits. For books that are not
-paid for, the number of words that edits may rewrite in a period is limited too.
+One edit covers up to WORDS_OF_AN_EDIT words; rewriting a longer chapter costs several edits. For books that neither the
+plan nor a credit has paid for yet, the number of words that edits may rewrite in a period is limited too.
 """
 
 from __future__ import annotations

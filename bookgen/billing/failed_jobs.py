@@ -1,4 +1,4 @@
-"""Failed jobs that had paid for model calls. A few per period are free, since models sometimes fail.
+"""Failed jobs whose model calls cost money. A few per period are free for the account, since models sometimes fail.
 
 Further failed jobs are charged like successful ones. Otherwise an account could cause unlimited costs with requests
 that a model always refuses.

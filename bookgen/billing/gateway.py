@@ -45,7 +45,7 @@ PORTAL_FEATURES = {
 
 
 class Gateway:
-    """Calls the processor. Calls that charge a buyer have an idempotency key that is derived from one of our rows."""
+    """Calls the payment processor. Calls that charge a buyer have an idempotency key derived from a database row."""
 
     def __init__(self, secret_key: str, *, api_base: str | None = None) -> None:
         self._secret_key = secret_key

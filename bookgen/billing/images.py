@@ -37,7 +37,7 @@ class HeldImages:
         """A context with a transaction, in which the caller stores the images and calls `consume`.
 
         If the book is gone, or if storing the images would exceed the plan's storage, the images are counted anyway,
-        because they were paid for.
+        because making them has cost money.
         """
         try:
             async with connection.transaction():

@@ -82,7 +82,7 @@ class Webhook:
         log.error("payment_event_unreadable", event_id=found["id"], type=str(found.get("type")), to_do=RECONCILE)
 
     async def apply(self, event: Event, *, again: bool = False) -> None:
-        """Update our rows for the event's object. With `again`, also do so if the event was applied before."""
+        """Update our database rows for the event's object. `again`: do so even if the event was applied before."""
         once = None if again else event.id
         match _subject(event):
             case "session", session_id:

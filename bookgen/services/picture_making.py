@@ -228,8 +228,8 @@ class PictureMaker:
     ) -> Any:
         """Run the job in a worker process and return its result.
 
-        If too many jobs are waiting, this raises RenderingFailed. But if the picture is already `paid` for, or needed
-        for the writing of a book (`order.run_id`), it tries again.
+        If too many jobs are waiting, this raises RenderingFailed. But if the picture has already cost money (`paid`),
+        or is for the writing of a book (`order.run_id`), it tries again.
         """
         if paid or order.run_id is not None:
             return await self._pool.run_patiently(order.account_id, job)

@@ -30,7 +30,7 @@ class PictureMarks:
         """The picture with its origin mark and signature, as it is stored and served.
 
         A picture that cannot be signed is returned with the mark only. Raising an error would lose a picture that may
-        have been paid for.
+        have cost money.
         """
         if not self._on:
             return picture

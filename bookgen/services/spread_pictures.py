@@ -94,7 +94,7 @@ class Painter:
     ) -> FinishedPicture:
         """Run the job in a worker process, waiting for a free one. Raises UpstreamAIError if the job takes too long.
 
-        `paid`: the paid calls for this picture, which the error lists as `spent`.
+        `paid`: the model calls for this picture that cost money. The error lists them as `spent`.
         """
         try:
             finished: FinishedPicture = await self._pool.run_patiently(request.account_id, job)
