@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class RememberedRights:
-    """The cached rights of an account, when they expire, and when the account last called."""
+    """The cached rights of an account, when the cache entry expires, and when the account last made a request."""
 
     rights: Rights
     until: float
@@ -36,11 +36,11 @@ class RememberedRights:
 
 
 class RightsCache:
-    """Caches the rights of accounts that called lately, for at most REMEMBERED_SECONDS.
+    """Caches the rights of accounts that recently made a request, for at most REMEMBERED_SECONDS.
 
-    The operator's command that blocks an account runs in another process. `watch` reads new blocks from the database,
-    and ends the runs of blocked accounts. It also refreshes the rights of active callers before they expire,
-    hundreds in one statement, so that a polling caller causes no queries.
+    The operator's command that blocks an account runs in another process. `watch` therefore reads new blocks from the
+    database. It also refreshes the rights of active accounts before they expire, hundreds in one statement. So an
+    account that polls causes no query of its own.
     """
 
     def __init__(self, db: DB, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -53,7 +53,7 @@ class RightsCache:
         return self.known(account_id) or await self._look_up(account_id)
 
     def known(self, account_id: int) -> Rights | None:
-        """The cached rights; None if there are none or they have expired. Records that the account has called."""
+        """The cached rights; None if there are none or they have expired. Records that the account made a request."""
         known, now = self._known.get(account_id), self._clock()
         if known is None or known.until <= now:
             return None
@@ -65,9 +65,9 @@ class RightsCache:
         self._forgotten += 1
 
     async def watch(self, on_blocked: Callable[[int], Awaitable[None]]) -> None:
-        """Look for blocked accounts and refresh the cache, until cancelled. No failure ends it.
+        """Look for blocked accounts and refresh the cache, until cancelled. Errors are logged, and the loop continues.
 
-        `on_blocked` is called with the id of each blocked account that has active runs.
+        `on_blocked` is called with the id of each blocked account that still has books being written.
         """
         while True:
             try:
@@ -83,14 +83,17 @@ class RightsCache:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
     async def look(self, on_blocked: Callable[[int], Awaitable[None]]) -> None:
-        """Drop recently blocked accounts from the cache. Call `on_blocked` for blocked accounts with active runs."""
+        """Drop recently blocked accounts from the cache, and find blocked accounts that still have books being written.
+
+        Calls `on_blocked` with the id of each of these accounts.
+        """
         for account_id in await accounts.blocked_within(self._db, LOOK_BACK):
             self.forget(account_id)
         for account_id in await accounts.blocked_with_runs(self._db):
             await on_blocked(account_id)
 
     async def renew(self) -> None:
-        """Refresh the rights that expire soon, if their account has called in the last RENEWED_SECONDS."""
+        """Refresh cached rights that expire soon, for accounts that made a request in the last RENEWED_SECONDS."""
         now = self._clock()
         old = [
             (account_id, known)

@@ -24,7 +24,8 @@ class Departure:
     async def delete(self, account_id: int) -> None:
         """Delete the account. After a failure, the call can be repeated.
 
-        Raises Unavailable if the payment processor cannot be reached. Then the account and its books are unchanged.
+        Raises Unavailable if the payment processor cannot be reached. In that case the account and its books are
+        unchanged.
         """
         # Subscriptions first: if ending them fails, nothing has been deleted, and the caller can try again.
         await self.payments.delete_customer(account_id)

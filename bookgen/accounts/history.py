@@ -16,7 +16,7 @@ NEW = {"new": "yes"}  # a sign-in from a new browser and a new network
 
 
 async def record(connection: DB, account: Account, action: str, **details: str) -> None:
-    """Record an action in the audit log, in the action's transaction. For actions in TOLD, also e-mail the owner."""
+    """Record an action in the audit log, in the action's transaction. E-mail the owner if TOLD lists the action."""
     await audit.record(connection, actor=account.username, action=action, account_id=account.id, details=details)
     notice = TOLD.get(action)
     if notice and await _is_to_tell(connection, account, action, {}):
@@ -36,5 +36,9 @@ async def record_sign_in(connection: DB, account: Account, way: str, origin: Map
 
 
 async def _is_to_tell(connection: DB, account: Account, action: str, details: Mapping[str, str]) -> bool:
-    """Whether to send an e-mail: at most LETTERS_AN_HOUR times an hour, since the address may belong to a stranger."""
+    """Whether to e-mail the owner about an action that was just recorded.
+
+    Returns False if the account has more than LETTERS_AN_HOUR such actions within an hour. The address may belong to a
+    stranger, who must not be flooded.
+    """
     return await audit.count(connection, account.id, action, timedelta(hours=1), details) <= LETTERS_AN_HOUR

@@ -1,7 +1,7 @@
-"""The keys that sign tokens: the server's secret at first, then the keys that replaced it.
+"""The keys that sign tokens: at first the server's secret, later random keys that are stored in the database.
 
-All processes on one database use the same secret. Its fingerprint is in the database, so a process with another secret
-is refused at its start instead of answering the tokens of the others with 401.
+All processes on one database need the same secret, so the database stores a fingerprint of it. On a shared database, a
+process with another secret refuses to start. Otherwise it would reject the tokens that the other processes have signed.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ log = structlog.get_logger(__name__)
 
 
 class Keyring:
-    """The keys of one database, encrypted there with the server's secret."""
+    """Loads and replaces the signing keys in the database, where they are encrypted with the server's secret."""
 
     def __init__(self, db: asyncpg.Pool, secret: str, *, origin: str) -> None:
-        """`origin`: the setting or file that contains the secret, for messages."""
+        """`origin`: the setting or file that contains the secret, as error messages name it."""
         self._db = db
         self._secret = secret.encode()
         self._origin = origin
@@ -40,7 +40,7 @@ class Keyring:
         self.fingerprint = _derived(b"fingerprint", self._secret).hex()[:16]
 
     async def require_own(self) -> None:
-        """Raise StartupError if the database has the fingerprint of another secret. If it has none, store ours."""
+        """Store this secret's fingerprint if the database has none. If it has another one, raise StartupError."""
         theirs = await signing_keys.claim(self._db, self.fingerprint)
         if theirs != self.fingerprint:
             raise StartupError(
@@ -50,10 +50,10 @@ class Keyring:
             )
 
     async def claim(self) -> None:
-        """Store this secret's fingerprint if the database has none. If it has another, only log a warning.
+        """Store this secret's fingerprint if the database has none. If it has another one, only log a warning.
 
-        Used with the embedded database, which no other host uses. There a changed secret does no harm, except that
-        everyone has to sign in again.
+        For the embedded database, which no other host uses. A changed secret does no harm there, except that everyone
+        has to sign in again.
         """
         theirs = await signing_keys.claim(self._db, self.fingerprint)
         if theirs != self.fingerprint:
@@ -66,14 +66,14 @@ class Keyring:
             )
 
     async def reset(self) -> None:
-        """Store this secret's fingerprint and delete all other keys. Tokens that they signed become invalid."""
+        """Store this secret's fingerprint and delete the database's keys. Tokens signed with them become invalid."""
         async with self._db.acquire() as connection, connection.transaction():
             await signing_keys.replace(connection, self.fingerprint)
 
     async def rotate(self) -> None:
-        """Add a new key. Tokens of the old key are accepted until they expire.
+        """Add a new key to the database. Tokens signed with earlier keys are accepted until they expire.
 
-        The new key signs tokens once LEAD has passed, because by then every process has read it.
+        New tokens are signed with the new key once it is older than LEAD, because by then every process has read it.
         """
         await signing_keys.add(self._db, self._cipher.encrypt(secrets.token_bytes(32)))
 
@@ -83,7 +83,7 @@ class Keyring:
         tokens.use(signing, accepted)
 
     async def watch(self, tokens: Tokens) -> None:
-        """Reload the keys at intervals until cancelled. No failure ends it."""
+        """Reload the keys at intervals until cancelled. Errors are logged, and the loop continues."""
         while True:
             await asyncio.sleep(RELOAD_SECONDS)
             try:
@@ -97,7 +97,10 @@ class Keyring:
                 )
 
     def _keys(self, sealed: list[SealedKey]) -> tuple[bytes, tuple[bytes, ...]]:
-        """The key that signs new tokens, and all keys whose tokens are accepted. `sealed`: the encrypted keys."""
+        """The key that signs new tokens, and all keys whose tokens are accepted.
+
+        `sealed`: the encrypted keys, newest first.
+        """
         accepted, signing = [], None
         for each in sealed:
             try:

@@ -191,5 +191,8 @@ def compose(
 
 
 def _greeted(username: str) -> str:
-    """The name to greet: the username, or "reader" if a stranger could have hidden a message in such a name."""
+    """The name for the greeting: the username, or "reader" unless the username is one short word.
+
+    A stranger could register someone else's address with a username that is itself a message.
+    """
     return username if re.fullmatch(r"[\w-]{1,40}", username) else "reader"

@@ -1,4 +1,4 @@
-"""Detects usernames whose letters look like those of another username."""
+"""Detects usernames that can be mistaken for another username, because their letters look like other letters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LIKE_ASCII = frozenset("абвгезкмнорстухьѕіјѡѵүһҽӏӡԁԍ
 
 
 def misleads(name: str) -> bool:
-    """Whether a name mixes alphabets, or consists of letters that all look like those of another alphabet."""
+    """Whether a name mixes alphabets, uses a rare alphabet, or consists only of letters that look like Latin ones."""
     letters = [letter for letter in unicodedata.normalize("NFKC", name).lower() if letter.isalpha()]
     foreign = [letter for letter in letters if not _is_latin(letter)]
     scripts = {_script(letter) for letter in letters}

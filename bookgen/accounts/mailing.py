@@ -1,4 +1,4 @@
-"""Send the e-mails that wait in the database, after the commit of the transaction that queued them."""
+"""Sends queued e-mails. A transaction queues an e-mail in the database; the e-mail is sent after the commit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ metrics.start_at_zero(metrics.MAIL_FAILURES, MailFault)
 
 
 class Mailing:
-    """A loop in every process. An e-mail is claimed before it is sent, so that only one process sends it."""
+    """Sends queued e-mails in a loop. Every process runs this loop, but claims an e-mail before it sends it."""
 
     def __init__(self, db: asyncpg.Pool, mailer: Mailer, *, public_url: str) -> None:
         self._db = db
@@ -44,11 +44,11 @@ class Mailing:
         self._counting = asyncio.Lock()
 
     def wake(self) -> None:
-        """Make `run` look for waiting e-mails immediately."""
+        """Make `run` look for queued e-mails immediately."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Send waiting e-mails until cancelled."""
+        """Send queued e-mails until cancelled."""
         while True:
             self._wake.clear()
             try:
@@ -67,7 +67,7 @@ class Mailing:
             await self._wait()
 
     async def deliver_due(self) -> int:
-        """Send one batch of due e-mails. Returns how many there were."""
+        """Send one batch of due e-mails. Returns the number of e-mails in the batch."""
         due = await mails.claim(self._db, BATCH, LEASE)
         # A failure does not interrupt the other letters, because an interrupted one might be sent twice.
         outcomes = await asyncio.gather(*map(self._deliver, due), return_exceptions=True)
@@ -124,10 +124,10 @@ class Mailing:
             raise
 
     async def _addressed(self, mail: DueMail) -> tuple[Account, str] | None:
-        """The account, and the address to send to; None if there is no such account.
+        """The account that the e-mail is for, and the address to send it to; None if there is no such account.
 
-        An e-mail queued without an account is for the account with its address. It goes to the address as this account
-        spells it, not as someone typed it.
+        An e-mail queued without an account is for the account that has its address. It is sent to the address as
+        spelled in the account, which may differ from what someone typed.
         """
         if mail.account_id is None:
             account = await accounts.find_by_email(self._db, mail.email)
@@ -136,7 +136,10 @@ class Mailing:
         return (account, mail.email) if account else None
 
     async def _link(self, mail: DueMail, purpose: LinkPurpose, account: Account, recipient: str) -> str | None:
-        """Create a link and return its token; None if the e-mail must not be sent, such as beyond LETTERS_AN_HOUR."""
+        """Create the link of an e-mail and return its token; None if the e-mail must not be sent.
+
+        For example, an address gets at most LETTERS_AN_HOUR e-mails of a kind.
+        """
         # A link that approves a change is valid only for the requested address, not for a later one.
         email = mail.details["asked"] if purpose is LinkPurpose.APPROVE_EMAIL else recipient
         async with self._counting:  # so that concurrent e-mails together stay within LETTERS_AN_HOUR
@@ -173,7 +176,7 @@ class Mailing:
         metrics.MAIL_FAILING.clear()
 
     def _fails(self, fault: MailFault) -> None:
-        """Count a failure, and show its reason in the metrics until a letter is sent."""
+        """Count a failure, and show its reason in the metrics until an e-mail is sent successfully."""
         metrics.MAIL_FAILURES.labels(fault).inc()
         metrics.MAIL_FAILING.clear()
         metrics.MAIL_FAILING.labels(fault).set(1)

@@ -30,9 +30,10 @@ class Passwords:
     """Hashes and checks passwords off the event loop.
 
     The defaults are OWASP's minimum for argon2id: 19 MiB and some 50 ms per hash. A flood of logins fills a short queue
-    and gets 429, instead of filling the memory. `threads`: concurrent hashes per queue. Calls with `known` have a valid
-    token, or come from a browser or network where the account has signed in before. They have their own queue, so that
-    strangers' sign-ins do not delay them.
+    and gets 429, instead of filling the memory. `threads`: concurrent hashes per queue.
+
+    Calls with `known` have a queue of their own, so that strangers' sign-ins do not delay them. `known` means that the
+    request has a valid token, or comes from a browser or network where the account has signed in before.
     """
 
     def __init__(
@@ -55,7 +56,8 @@ class Passwords:
     async def verify(self, password: str, password_hash: str | None, *, known: bool = False) -> bool:
         """Whether the password is right; False without a `password_hash`.
 
-        Without one the same work is done, so that the time does not reveal that no account was found.
+        A call without a `password_hash` takes as long as one with it, so that the time does not reveal that there is no
+        account.
         """
         right = await self._lane(known).run(
             lambda: self._verify(_normal(password), password_hash or self._nobody.result())
@@ -63,9 +65,9 @@ class Passwords:
         return right and password_hash is not None
 
     async def require_strong(self, field: str, password: str, *own: str, known: bool = False) -> None:
-        """Raise InvalidInput, about `field`, if the password is easy to guess or is one of `own` (username, address).
+        """Raise InvalidInput, about `field`, if the password is easy to guess or equals a text in `own`.
 
-        The check runs in a thread, off the event loop.
+        `own`: the account's username and e-mail address. The check runs in a thread, off the event loop.
         """
         await self._lane(known).run(lambda: require_strong(field, password, *own))
 
@@ -87,7 +89,7 @@ class Passwords:
 
 
 class _Lane:
-    """Threads that hash, with a bounded queue."""
+    """Threads that hash passwords, with a bounded queue."""
 
     def __init__(self, threads: int, max_waiting: int) -> None:
         self.executor = ThreadPoolExecutor(threads, thread_name_prefix="password", initializer=_give_way)
@@ -119,9 +121,10 @@ def _give_way() -> None:
 
 
 def require_strong(field: str, password: str, *own: str) -> None:
-    """Raise InvalidInput, about `field`, if the password is easy to guess or is the account's `own` name or address.
+    """Raise InvalidInput, about `field`, if the password is easy to guess or equals a text in `own`.
 
-    Takes some milliseconds even for the longest password, because only its first characters are rated.
+    `own`: the account's username and e-mail address. Takes a few milliseconds even for the longest password, because
+    only its first characters are rated.
     """
     from zxcvbn import zxcvbn  # its lists of words take a while to load
 
@@ -135,5 +138,5 @@ def require_strong(field: str, password: str, *own: str) -> None:
 
 
 def _normal(password: str) -> str:
-    """The password in one Unicode normal form, since keyboards differ."""
+    """The password in Unicode normal form NFKC, since keyboards encode some characters differently."""
     return unicodedata.normalize("NFKC", password)

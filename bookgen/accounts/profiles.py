@@ -1,6 +1,6 @@
 """Changes the names, address and password of an account.
 
-The holder requests a change. Mailed links verify, approve or undo a change of address, or set a new password.
+The owner requests a change. Mailed links verify, approve or undo a change of address, or set a new password.
 """
 
 from __future__ import annotations
@@ -40,14 +40,13 @@ class Profiles:
     async def update(
         self, account_id: int, changes: Mapping[str, Any], password: str | None = None
     ) -> tuple[Account, list[str]]:
-        """Change names and request a new address. Returns the account and the addresses whose links complete the
-        change.
+        """Change names and request a new address. Returns the account and the addresses whose links must be followed.
 
-        A new address must satisfy the rules for new accounts. It is pending until the link mailed to it is followed.
-        Without the account's `password`, the link mailed to the old address must be followed too, if that address is
-        verified. The old address also gets a link that undoes the change.
+        A new address must satisfy the rules for new accounts. The change is pending until someone follows the link
+        mailed to the new address. If the old address is verified and `password` is None, the link mailed to the old
+        address must be followed too. The old address also gets a link that undoes the change.
 
-        Raises InvalidInput if the password is wrong, or if the new address is taken or not accepted.
+        Raises InvalidInput if `password` is wrong, or if the new address is taken or not accepted.
         """
         before = await self.find(account_id)
         moves = False
@@ -73,9 +72,9 @@ class Profiles:
     async def _announce(
         self, connection: asyncpg.Connection, account: Account, asked: str, *, to_approve: bool
     ) -> None:
-        """Mail the links for a change to the address `asked`, and record the request.
+        """Mail the links for a change to the requested address `asked`, and record the request in the audit log.
 
-        `to_approve`: the old address must agree, so it gets a link for that.
+        `to_approve`: also mail a link to the old address that approves the change.
         """
         await mails.enqueue(connection, LinkPurpose.VERIFY_EMAIL, asked, account.id, change="yes")
         if to_approve:
@@ -84,9 +83,9 @@ class Profiles:
         await history.record(connection, account, "email-asked", email=asked)
 
     async def verify_email(self, uid: str, token: str, holder: int | None = None) -> tuple[Proof, Account]:
-        """Apply a followed link that verifies an address. Returns its effect and the account.
+        """Verify an address by the link that was mailed to it. Returns the effect on the account, and the account.
 
-        `holder`: the account whose token came with the request, if any.
+        `holder`: the id of the account whose token came with the request, if any.
         """
         if decode_uid(uid) is None:
             raise NotFound(
@@ -108,7 +107,10 @@ class Profiles:
         await self._request_letter(LinkPurpose.VERIFY_EMAIL, email)
 
     async def approve_email(self, uid: str, token: str, holder: int | None) -> tuple[Proof, Account]:
-        """Apply a followed link by which the old address agrees to a change. Returns its effect and the account."""
+        """Approve a change of address by the link mailed to the old address. Returns the effect and the account.
+
+        `holder`: the id of the account whose token came with the request, if any.
+        """
         async with self._db.acquire() as connection, connection.transaction():
             account_id, email = await consume(connection, LinkPurpose.APPROVE_EMAIL, uid, token)
             outcome = await proof.approve(
@@ -119,7 +121,7 @@ class Profiles:
         return outcome, account
 
     async def undo_email(self, uid: str, token: str) -> Account:
-        """Undo a change of address. Returns the account, which again has the address to which the link was mailed."""
+        """Undo a change of address by the link mailed to the old address. Returns the account with its old address."""
         async with self._db.acquire() as connection, connection.transaction():
             account_id, email = await consume(connection, LinkPurpose.UNDO_EMAIL, uid, token)
             account = await proof.take_back(connection, account_id, email, link_token_hash(token), datetime.now(UTC))
@@ -139,9 +141,10 @@ class Profiles:
         self._wake_mail()
 
     async def require_may_delete(self, account_id: int, password: str | None, signed_in_at: float) -> None:
-        """Raise InvalidInput unless the account may be deleted.
+        """Raise InvalidInput unless the owner has confirmed that the account is to be deleted.
 
-        It may be deleted with its `password` or, if it has none, within MAX_SIGN_IN_AGE_SECONDS after a sign-in.
+        An account with a password requires `password`. An account without one requires a sign-in (`signed_in_at`)
+        within the last MAX_SIGN_IN_AGE_SECONDS.
         """
         candidate = await accounts.candidate_by_id(self._db, account_id, {})
         if candidate.password_hash is not None:
@@ -157,18 +160,18 @@ class Profiles:
             )
 
     async def forgot_password(self, email: str) -> None:
-        """Queue an e-mail with a link that sets a new password."""
+        """Queue an e-mail with a link that sets a new password. It is sent only if an account has this address."""
         await self._request_letter(LinkPurpose.RESET_PASSWORD, email)
 
     async def can_reset(self, uid: str, token: str) -> bool:
-        """Whether this link can still set a password. Does not use it up."""
+        """Whether the mailed link can still set a password. Does not use up the link."""
         account_id = decode_uid(uid)
         if account_id is None:
             return False
         return await links.is_valid(self._db, account_id, LinkPurpose.RESET_PASSWORD, link_token_hash(token))
 
     async def reset_password(self, uid: str, token: str, new: str) -> None:
-        """Set a password by a mailed link. Invalidates all tokens, because a stranger may have used the account."""
+        """Set a password by a mailed link. All tokens become invalid, because a stranger may have used the account."""
         password_hash = await self._passwords.hash(new)
         async with self._db.acquire() as connection, connection.transaction():
             account_id, email = await consume(connection, LinkPurpose.RESET_PASSWORD, uid, token)
@@ -184,12 +187,12 @@ class Profiles:
         self._wake_mail()
 
     async def _request_letter(self, purpose: LinkPurpose, email: str) -> None:
-        """Queue the e-mail without checking whether an account has the address, so that the answer reveals nothing."""
+        """Queue an e-mail without checking that an account has the address, so that the response reveals nothing."""
         await mails.enqueue(self._db, purpose, signup.valid_email(email.lower()))
         self._wake_mail()
 
     async def _require_password(self, account_id: int, password: str) -> Account:
-        """The account, if this is its password. Otherwise raises InvalidInput."""
+        """The account, if `password` is its password. Otherwise raises InvalidInput."""
         candidate = await accounts.candidate_by_id(self._db, account_id, {})
         if not await self._passwords.verify(password, candidate.password_hash, known=True):
             raise InvalidInput(current_password=["This is not your current password."])
@@ -201,7 +204,7 @@ class Profiles:
 
 
 async def consume(connection: asyncpg.Connection, purpose: LinkPurpose, uid: str, token: str) -> tuple[int, str]:
-    """Use up a mailed link. Returns the id of its account, and the e-mail address that it is about.
+    """Use up a mailed link. Returns the id of its account, and the e-mail address that the link verifies or restores.
 
     Raises InvalidInput if the link is invalid, has expired or was used before.
     """

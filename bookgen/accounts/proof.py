@@ -1,8 +1,9 @@
-"""The effects of verifying an e-mail address, by a mailed link or by Google.
+"""What happens to an account when someone verifies an e-mail address, by a mailed link or by Google.
 
-Once the owner of an address verifies it, whoever registered it before must have no access to the account. A link that
-changes an account's address, on the other hand, works only for the owner of that account. Otherwise a stranger who has
-the new address could open the link and use the account, and its owner could take it back at any time.
+Anyone can register an account with another person's address. When the owner of the address verifies it, whoever
+registered the account must lose access. A link that changes an account's address is different: it works only for a
+caller with a token of that account. Otherwise the owner of the new address could open the link and use the account, and
+the account's owner could take it back at any time.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ class Proof(Enum):
 async def prove_own(connection: Connection, account_id: int, email: str, now: datetime) -> Account | None:
     """Hand the account over to the owner of `email`, unless the address was verified before. Returns the account.
 
-    None: the account has another address by now. Handing it over verifies the address, and removes the account's
-    password, Google link and tokens.
+    Handing over verifies the address, and removes the account's password, Google link and tokens. Returns None if the
+    account no longer has this address.
     """
     account, has_it = await addresses.lock(connection, account_id, email)
     if not has_it:
@@ -43,13 +44,13 @@ async def prove_own(connection: Connection, account_id: int, email: str, now: da
 
 
 async def take_over(connection: Connection, account_id: int, email: str, now: datetime) -> Account | None:
-    """Like `prove_own`, but the account is handed over even if the address was verified before."""
+    """Like `prove_own`, but hand the account over even if the address was verified before."""
     account, has_it = await addresses.lock(connection, account_id, email)
     return await _hand_over(connection, account_id, account.email, now) if has_it else None
 
 
 async def keep(connection: Connection, account_id: int, email: str, now: datetime) -> Account | None:
-    """Mark the account's address as verified; password and tokens stay. None: it has another address by now."""
+    """Mark the account's address as verified; password and tokens stay. None: the account has another address now."""
     account, has_it = await addresses.lock(connection, account_id, email)
     if not has_it:
         return None
@@ -57,7 +58,7 @@ async def keep(connection: Connection, account_id: int, email: str, now: datetim
 
 
 async def confirm(connection: Connection, account_id: int, email: str, *, by_holder: bool, now: datetime) -> Proof:
-    """Apply a followed link that verifies `email`: the account's address, or the new address that it has requested.
+    """Verify `email`, which is the account's address or a new address that it has requested.
 
     `by_holder`: the request had a token of the account. A new address requires such a token; without it,
     AuthenticationRequired is raised.
@@ -73,7 +74,7 @@ async def confirm(connection: Connection, account_id: int, email: str, *, by_hol
 
 
 async def approve(connection: Connection, account_id: int, email: str, *, by_holder: bool, now: datetime) -> Proof:
-    """Apply a followed link by which the old address agrees to a change to `email`.
+    """Record that the old address approves the change to `email`. Change the address if `email` is verified already.
 
     Raises AuthenticationRequired unless `by_holder`: the request had a token of the account.
     """
@@ -88,9 +89,9 @@ async def approve(connection: Connection, account_id: int, email: str, *, by_hol
 async def _confirm_own(connection: Connection, account: Account, *, by_holder: bool, now: datetime) -> Proof:
     """Mark the account's own address as verified. If it was verified before, nothing else changes.
 
-    If the address was unverified and the request had no token of the account (`by_holder`), all tokens end, because a
-    stranger may have registered the address. If a guest's purchase waits for this address, the password ends too:
-    otherwise whoever set it could spend the purchase.
+    An unverified address may have been registered by a stranger. So if the request had no token of the account
+    (`by_holder` is False), all tokens become invalid. If a guest's purchase waits for this address, the password is
+    removed too: otherwise the stranger could spend the purchase.
     """
     if by_holder or account.email_verified:
         await _confirm(connection, account.id, account.email, now)
@@ -111,10 +112,11 @@ async def _move(connection: Connection, account_id: int, email: str, now: dateti
 
 
 async def take_back(connection: Connection, account_id: int, email: str, token_hash: bytes, now: datetime) -> Account:
-    """Undo a change of address: the account has `email` again, and all its tokens end. Returns the account.
+    """Undo a change of address, end all tokens of the account, and return the account, which has `email` again.
 
-    If the change had taken effect, its password and Google link are removed too. `token_hash`: the hash of the followed
-    link's token. Later links of this kind become invalid, because they went to addresses of whoever made the change.
+    If the change had already taken effect, the account's password and Google link are removed too. `token_hash`: the
+    hash of the undo link's token. Undo links that were sent after it become invalid, because they went to addresses of
+    whoever made the change.
     """
     account, has_it = await addresses.lock(connection, account_id, email)
     await links.void_later(connection, account_id, LinkPurpose.UNDO_EMAIL, token_hash)

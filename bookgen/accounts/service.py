@@ -40,7 +40,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A completed sign-in. `session` is the value of the cookie."""
+    """A completed sign-in. `session` is the value of the session cookie."""
 
     account: Account
     tokens: TokenPair
@@ -49,7 +49,7 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt to sign in by password. `began`: when it began, before the account was read."""
+    """An attempt to sign in by password. `began`: Unix time, taken before the account was read."""
 
     began: float
     candidate: LoginCandidate
@@ -90,14 +90,14 @@ class Accounts:
         return await self._entitled(self._tokens.verify(cookie, TokenType.SESSION))
 
     def signed_in_at(self, token: str) -> float:
-        """When the sign-in that an access token comes from began, in seconds since 1970.
+        """When the user signed in to get this access token, as Unix time. Refreshing a token does not change it.
 
         Raises TokenInvalid or TokenExpired.
         """
         return self._tokens.verify(token, TokenType.ACCESS).signed_in_at
 
     async def holder(self, access: str) -> int | None:
-        """The id of the account of an optional access token; None if the token is invalid or the account is blocked."""
+        """The id of the access token's account; None if the token is invalid or the account is blocked."""
         try:
             return await self.authenticate(access)
         except (Unauthenticated, PermissionDenied):
@@ -114,10 +114,10 @@ class Accounts:
         return self._tokens.pair(account_id, claims.signed_in_at)
 
     async def _entitled(self, claims: Claims) -> int:
-        """The account id in the claims.
+        """The account id in the claims, if the token is still valid for this account.
 
-        Raises TokenInvalid if the account's tokens were ended after this sign-in or the account is gone, and
-        PermissionDenied if it is blocked.
+        Raises TokenInvalid if there is no such account or its tokens were ended after this sign-in, and
+        PermissionDenied if the account is blocked.
         """
         rights = await self._rights.of(claims.account_id)
         # A refreshed token keeps the time of its sign-in, so that ending all tokens also ends it.
@@ -134,9 +134,9 @@ class Accounts:
             raise PermissionDenied("Only staff can do this.")
 
     async def require_proven(self, account_id: int) -> None:
-        """Raise PermissionDenied if the operator would pay for the model calls of this account and it is not proven.
+        """Raise PermissionDenied if this server protects its spending on model calls and the account is not proven.
 
-        An account with a verified address or a payment is proven; `accounts.is_proven` has all cases.
+        An account is proven by a verified address or a payment, for example; `accounts.is_proven` has all cases.
         """
         if self._guards_spending and not await accounts.is_proven(self._db, account_id):
             raise PermissionDenied(
@@ -147,7 +147,7 @@ class Accounts:
     # --- registration and sign-in -------------------------------------------------------------------
 
     async def register(self, form: Registration, caller: Caller) -> tuple[Account, TokenPair | None]:
-        """Create an account. Returns its tokens too, unless its address must be verified first."""
+        """Create an account. Also returns its tokens, or None if its address must be verified first."""
         email = signup.personal_email(form.email)
         await self._passwords.require_strong("password", form.password, form.username, email)
         new = NewAccount(
@@ -166,7 +166,7 @@ class Accounts:
         return account, None if self._verification_mandatory else self._tokens.pair(account.id)
 
     async def attempt(self, *, email: str | None, username: str | None, caller: Caller) -> Attempt:
-        """Find the account whose password is to be checked: by `email`, or, if that is None, by `username`."""
+        """Find the account whose password is to be checked, by `email` or, if that is None, by `username`."""
         began = self._tokens.now()
         if email is not None:
             return Attempt(began, await accounts.candidate_by_email(self._db, email.strip(), caller.origin))
@@ -185,7 +185,10 @@ class Accounts:
         return await self._sign_in(account, caller, attempt.began, "password")
 
     async def google(self, access_token: str, caller: Caller, holder: int | None = None) -> SignedIn:
-        """Sign in with a Google access token. `holder`: the account whose token came with the request."""
+        """Sign in with a Google access token.
+
+        `holder`: the id of the account whose token came with the request, if any.
+        """
         person = await self._google.identify(access_token)
         began = self._tokens.now()
         account = await self._known(person, holder)
@@ -210,10 +213,10 @@ class Accounts:
         return await self._sign_in(account, caller, began, "a mailed link")
 
     async def _sign_in(self, account: Account, caller: Caller, began: float, way: str) -> SignedIn:
-        """Sign in and record it. `way`: how, such as "Google".
+        """Create the tokens of a sign-in and record it. `way`: how the user signed in, such as "Google".
 
-        `began`: a time before the account was read. The tokens count as issued then, so that ending all tokens in the
-        meantime ends these too.
+        `began`: a time before the account was read. The tokens have this time as the time of sign-in. So if all tokens
+        of the account are ended after `began`, these are invalid too.
         """
         if account.blocked:
             raise PermissionDenied("This account is blocked. Contact the operator of this service.")
@@ -254,9 +257,10 @@ class Accounts:
         return account
 
     async def _known(self, person: GooglePerson, holder: int | None) -> Account | None:
-        """The account linked to the person's Google id, otherwise the account with their address, which is then linked.
+        """The account linked to the person's Google id or, if there is none, the account with the person's address.
 
-        Linking removes the password and the tokens of whoever set up the account before, unless that is the `holder`.
+        An account found by its address is then linked to the Google id. This removes the password and tokens of whoever
+        set up the account, unless the account is the `holder`.
         """
         account = await accounts.find_by_google(self._db, person.subject)
         if account is not None:
@@ -271,7 +275,7 @@ class Accounts:
     async def _link(
         self, connection: asyncpg.Connection, account_id: int, person: GooglePerson, holder: int | None
     ) -> Account | None:
-        """Link the account to the person and return it; None if the account has another address by now."""
+        """Link the account to the person's Google id and return it; None if the account's address has changed."""
         await addresses.lock(connection, account_id, person.email)
         # A concurrent request of this person was first. This one must not end the tokens that the other one created.
         if linked := await accounts.find_by_google(connection, person.subject):
@@ -317,7 +321,7 @@ async def _refuse_third_account(connection: asyncpg.Connection, fingerprint: str
 
 
 async def _count_registration(connection: asyncpg.Connection, network: str | None, limit: int) -> None:
-    """Count a new account of the network. Beyond the limit the transaction is rolled back, so nothing is counted."""
+    """Count a new account of the network. Raises RateLimited beyond `limit`; the rollback then undoes the count."""
     if network is not None and await accounts.count_registration(connection, network) > limit:
         raise RateLimited(
             "Too many accounts were registered from your network today. Use one of them, or try again tomorrow.",

@@ -57,7 +57,7 @@ class Caller:
 
     @property
     def origin(self) -> dict[str, str]:
-        """The browser's and the network's identifiers, as bans and the audit log store them."""
+        """The browser's hashed fingerprint and the network of the address, as bans and the audit log store them."""
         known = {"fingerprint": self.fingerprint_hash, "address": self.network}
         return {kind: value for kind, value in known.items() if value}
 
@@ -65,7 +65,7 @@ class Caller:
 def valid_email(text: str) -> str:
     """The e-mail address in its normal form. Raises InvalidInput if it is malformed.
 
-    Whether the address exists is not checked here: its owner has to follow a mailed link.
+    Does not check whether the address exists: its owner has to follow a mailed link.
     """
     from email_validator import EmailNotValidError, validate_email  # slow, so app/serve.py imports it after the start
 

@@ -47,7 +47,7 @@ class TokenPair:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The claims of a token. Times are in seconds since 1970. `signed_in_at`: when the original sign-in began."""
+    """The claims of a token. Times are Unix times. `signed_in_at`: when the original sign-in began."""
 
     token_type: str
     account_id: int
@@ -56,7 +56,7 @@ class Claims:
 
 
 class Tokens:
-    """Signs and verifies tokens, with one secret key unless `use` sets others."""
+    """Signs and verifies tokens, with the secret key until `use` sets other keys."""
 
     def __init__(self, secret_key: str, *, clock: Callable[[], float] = time.time) -> None:
         self._signing = secret_key.encode()
@@ -77,7 +77,7 @@ class Tokens:
     def sign(self, token_type: TokenType, account_id: int, signed_in_at: float | None = None) -> str:
         """Create a token for a sign-in that began at `signed_in_at`; None: now.
 
-        A refresh token expires at the latest a year after the sign-in. Then the user has to sign in again.
+        A refresh token expires at the latest a year after the sign-in, so the user then has to sign in again.
         """
         now = self.now()
         signed_in_at = now if signed_in_at is None else signed_in_at
@@ -152,7 +152,7 @@ def encode_uid(account_id: int) -> str:
 
 
 def decode_uid(uid: str) -> int | None:
-    """The account id in a mailed link; None if the text is not a uid."""
+    """The account id that `encode_uid` encoded for a mailed link; None if `uid` is malformed."""
     if len(uid) > 32 or not uid.isascii():
         return None
     try:

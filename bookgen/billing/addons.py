@@ -1,4 +1,7 @@
-"""The add-ons of an account: which it can use now, and the uses that runs hold (reserve until they end)."""
+"""The add-ons of an account: which add-ons it can use now, and the uses that are reserved for runs.
+
+A run is the writing of a book. It reserves a use of an add-on when it is accepted; this is called a hold.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +21,16 @@ AUTOMATED_PRODUCTION, CHILDRENS_BOOK = "automated-production", "childrens-book"
 
 
 def uses_remaining(owned: OwnedAddon, now: datetime, renewal_grace: timedelta) -> int:
-    """How many uses of the add-on are left. A monthly one has -1 (unlimited) while it is paid for, and then 0."""
+    """How many uses of the add-on are left. A monthly add-on has -1 (unlimited) while it is paid for, otherwise 0."""
     if owned.billing_type != MONTHLY:
         return left(owned.bought, owned.taken)
     return UNLIMITED if is_entitled(owned, now, renewal_grace) else 0
 
 
 async def require(db: DB, quota: Quota, standing: Standing, slug: str) -> OwnedAddon | None:
-    """The account's add-on `slug`, monthly or with a single use left; None if the plan includes all add-ons.
+    """The account's usable add-on `slug`: monthly, or bought per use with a use left. None if the plan has all add-ons.
 
-    Raises PlanUpgradeRequired, which names the add-on, if the account has neither. Reserves nothing; `hold_use` does.
+    Raises PlanUpgradeRequired, which names the add-on, if there is no usable add-on. Reserves nothing; `hold_use` does.
     """
     if _included(standing):
         return None
@@ -45,7 +48,7 @@ async def require(db: DB, quota: Quota, standing: Standing, slug: str) -> OwnedA
 
 
 async def hold_use(connection: DB, quota: Quota, standing: Standing, slug: str, run_id: UUID, book_id: int) -> None:
-    """Reserve a use for a run, in the transaction that accepts the run. Idempotent per run."""
+    """Reserve a use for a run. Call it in the transaction that accepts the run. Idempotent per run."""
     if _included(standing):
         return
     await subscriptions.lock(connection, standing.account_id)
@@ -56,14 +59,15 @@ async def hold_use(connection: DB, quota: Quota, standing: Standing, slug: str, 
 
 
 async def count_use(connection: DB, quota: Quota, run_id: UUID) -> None:
-    """Turn the run's hold into a use, in the transaction that completes the run. Idempotent."""
+    """Turn the run's hold into a use. Call it in the transaction that completes the run. Idempotent."""
     await addons.count_use(connection, run_id, quota.now())
 
 
 async def release_use(connection: DB, quota: Quota, account_id: int, run_id: UUID) -> None:
-    """End the hold of a run that did not complete.
+    """End the hold of a run that did not complete, so that the account can use the add-on for another book.
 
-    If the run paid for model calls, the use stays reserved for the book's next run until the period ends.
+    But if the run made model calls that cost money, the use stays reserved for the book's next run until the period
+    ends.
     """
     period = await quota.period(connection, account_id)
     await addons.release_use(connection, run_id, period.end)

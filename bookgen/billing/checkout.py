@@ -1,4 +1,4 @@
-"""Purchases: hosted checkout sessions, plan changes, the billing portal and invoices."""
+"""Purchases at the payment processor: hosted checkout pages, plan changes, the billing portal and invoices."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ class Upgraded:
 
 
 class Payments:
-    """Buys and manages plans, credits and add-ons. Without a gateway, all purchases are refused.
+    """Buys and manages plans, credits and add-ons.
 
-    `sells` False: the gateway only serves earlier purchases.
+    `gateway` calls the payment processor; without it, all purchases are refused. If `sells` is False, nothing can be
+    bought, and the gateway only serves earlier purchases.
     """
 
     def __init__(
@@ -133,7 +134,7 @@ class Payments:
         return await self._open_session(account_id, offer, urls)
 
     async def buy_credits(self, account_id: int | None, slug: str, urls: ReturnUrls) -> HostedCheckout:
-        """Buy credits for an account, or for a guest whose e-mail address the checkout page asks for."""
+        """Buy credits for an account. `account_id` None: for a guest, whose e-mail address the page asks for."""
         package = await credits.find_package(self._db, slug)
         if package is None:
             raise NotFound("No such credit package. Choose one from GET /auth/credits/packages/.")
@@ -164,11 +165,11 @@ class Payments:
             return await open_for(await customers.replace(customer, account_id))
 
     async def _require_only_page(self, account_id: int, offer: Offer, checkout_id: int, session_id: str) -> None:
-        """Make sure that the account has only one open page for this offer, because a customer could pay on several.
+        """Make sure that the account has only one open checkout page for this offer, so that nobody pays for it twice.
 
-        Closes the other pages. If one of them was opened after this one, or has been paid, closes this page
-        (`session_id`) instead and raises Conflict. Of two pages that are opened at the same time, at least one finds
-        the other, because each is recorded before the others are looked up.
+        Normally closes the account's other pages for the offer. But if another page was opened later or has been paid,
+        this closes the new page (`session_id`) and raises Conflict. Each page is recorded before this looks for others,
+        so of two pages that are opened at the same time, at least one finds the other.
         """
         gateway = self._configured().gateway
         others = await payments.open_pages(self._db, account_id, offer.kind, offer.slug)
@@ -185,12 +186,12 @@ class Payments:
                 )
 
     async def _was_paid(self, session_id: str) -> bool:
-        """Whether a page that could not be closed was paid. Asks the processor, since its event may be late."""
+        """Whether a page that could not be closed was paid. Asks the processor, since its event may arrive late."""
         await self._configured().refresh_session(session_id)
         return bool((await payments.session_facts(self._db, session_id))["status"] == "paid")
 
     async def _monthly(self, account_id: int, slug: str) -> OwnedAddon | None:
-        """The account's monthly add-on, if it is paid for or the processor still bills it."""
+        """The account's monthly add-on `slug`, if it is paid for or the processor still bills it; otherwise None."""
         now = self._clock()
         for each in await addons.owned(self._db, account_id, now, now, now):
             paid = is_entitled(each, now, self._renewal_grace)
@@ -224,7 +225,7 @@ class Payments:
             return []
 
     async def delete_customer(self, account_id: int) -> None:
-        """Delete the account's customer at the processor, which ends its subscriptions there at once.
+        """Delete the account's customer at the processor. This ends the customer's subscriptions at once.
 
         Raises Unavailable if the processor is unreachable.
         """
@@ -241,13 +242,13 @@ class Payments:
         await self._webhook.receive(payload, signature)
 
     def reconciliation(self) -> Reconciliation:
-        """The payment commands for operators."""
+        """The object behind the operator's commands that compare and repair payments."""
         if self._webhook is None:
             raise PaymentsNotConfigured
         return Reconciliation(self._db, self._configured(), self._webhook, self._public_url)
 
     async def reconcile_nightly(self) -> None:
-        """Reconcile every night until cancelled. Without a gateway there is nothing to do."""
+        """Compare and repair payments every night until cancelled. Does nothing without a gateway."""
         if self._webhook is not None:
             await NightlyReconcile(self._db, self.reconciliation(), self._clock).run()
 
@@ -270,19 +271,22 @@ class Payments:
 
 
 def _interval_of(present: Subscription | None) -> str:
-    """The interval (monthly or yearly) for a request that names none: that of the current subscription, or monthly."""
+    """The default interval of a purchase: the interval of the current paid subscription, otherwise monthly."""
     return (present and is_live(present) and present.billing_interval) or "monthly"
 
 
 def _is_on(present: Subscription, slug: str, interval: str | None) -> bool:
-    """Whether the account has this plan already: granted by the operator, or paid with this `interval` (None: any)."""
+    """Whether the account has the plan `slug` already: granted by the operator, or paid.
+
+    A paid plan must also have this `interval`; None: any interval.
+    """
     given = present.processor_id is None
     same = interval in (None, present.billing_interval)
     return present.plan.slug == slug and (given or (is_live(present) and same))
 
 
 def _already(sentence: str, owned: Subscription | OwnedAddon) -> str:
-    """The error message for buying a plan or an add-on that the account has: `sentence`, and what to do about it."""
+    """The error message for buying something that the account has already: `sentence`, and what to do about it."""
     portal = "in the billing portal (POST /auth/subscriptions/portal/)"
     if owned.status is SubscriptionStatus.PAST_DUE:
         return f"{sentence}, and its last payment failed. Pay it {portal}."

@@ -1,6 +1,6 @@
-"""Limits how much text a proofreading check reads, so that the cost of one check has a limit too.
+"""Limits how much text one proofreading check may read, which limits the cost of the check.
 
-A book may be longer than its target, so a check reads up to three times the words of the longest book of the plan.
+A check may read up to three times the words of the plan's longest book, because books may exceed their target.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ BYTES_OF_A_WORD = 10  # of a long word, with its space
 
 
 def max_check_bytes(plan: Plan, book: Book) -> int | None:
-    """How many bytes of the book's text a check reads at most. None: no limit.
+    """How many bytes of the book's text one check may read. None: no limit.
 
     The limit depends on the plan's longest book, or on the book's own target if that is longer. A book that a credit
     has paid for may be longer than the plan allows.
@@ -24,7 +24,7 @@ def max_check_bytes(plan: Plan, book: Book) -> int | None:
 
 
 def require_readable(plan: Plan, book: Book, size: int, upgrade_url: str) -> None:
-    """Raise PlanUpgradeRequired if the text has more bytes than a check reads."""
+    """Raise PlanUpgradeRequired if the text (`size` bytes) is longer than one check may read."""
     most = max_check_bytes(plan, book)
     if most is not None and size > most:
         raise PlanUpgradeRequired(

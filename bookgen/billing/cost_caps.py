@@ -35,7 +35,10 @@ DEFAULT_DAY = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class CostCaps:
-    """Caps on spending in millionths of `currency`; None: no cap. `day` is for the whole server."""
+    """Caps on spending, in millionths of `currency`; None: no cap.
+
+    `book` is for each book, `account_day` for each account and day, and `day` for the whole server and day.
+    """
 
     book: int | None = None
     account_day: int | None = None
@@ -47,18 +50,18 @@ class CostCaps:
         return self.book is None and self.account_day is None and self.day is None
 
     def with_default_daily_caps(self) -> CostCaps:
-        """The same caps, with default daily caps where none are set, for a server on which anyone can register.
+        """The same caps, with default daily caps where none are set.
 
-        Without billing, nobody pays for the model calls there.
+        For a server without billing on which anyone can register: there, nobody pays for the model calls.
         """
         return replace(self, account_day=self.account_day or DEFAULT_ACCOUNT_DAY, day=self.day or DEFAULT_DAY)
 
     def amount(self, cap: int | None) -> str:
-        """A cap as it is shown, such as "5.00 USD"."""
+        """The cap as text for people, such as "5.00 USD" or "any amount"."""
         return "any amount" if cap is None else f"{cap / 1e6:.2f} {self.currency}"
 
     def sentence(self, refusal: Refusal, cost: int) -> str:
-        """The error message for a refused call. `cost`: the most that the call could have cost, in millionths."""
+        """The error message for a refused call. `cost`: the highest possible cost of the call, in millionths."""
         bound = {"book": self.book, "account_day": self.account_day, "day": self.day}[refusal.cap] or 0
         said = f"{REACHED[refusal.cap]} is reached: {refusal.spent / 1e6:.2f} of {bound / 1e6:.2f} "
         said += f"{self.currency} spent"
@@ -77,7 +80,7 @@ async def once(operation: Callable[[], Awaitable[Any]]) -> Any:
 class Purpose:
     """What model calls are for: a stage of the work, an account, a book and a chapter.
 
-    Without an account, no account cap applies; without a book, no book cap.
+    The cap per account applies only if `account_id` is set, and the cap per book only if `book_id` is set.
     """
 
     stage: str
@@ -88,10 +91,9 @@ class Purpose:
 
 @dataclass(frozen=True, slots=True)
 class CostBudget:
-    """Checks model calls against the caps: reserves the highest cost of each call before it is made.
+    """Checks model calls against the caps, by reserving the highest possible cost of each call before it is made.
 
-    Implements `providers.text.CallBudget`. `purpose`: what the calls are for. `through`: runs a database operation, and
-    may retry it during an outage.
+    Implements `providers.text.CallBudget`. `through`: runs a database operation, and may retry it during an outage.
     """
 
     db: asyncpg.Pool
@@ -125,7 +127,7 @@ class CostBudget:
     async def release(self, call_id: UUID) -> None:
         """Release the call's reservation.
 
-        If the database is unavailable, the reservation stays and counts until the end of its day.
+        If the database is unavailable, the reservation stays, and counts towards the caps until the end of the day.
         """
         try:
             await reservations.release(self.db, call_id)
@@ -137,9 +139,9 @@ class CostBudget:
             )
 
     def _most(self, model: str, most: Usage) -> int:
-        """The highest cost of a call in millionths; 0 if the model has no price.
+        """The highest possible cost of a call, in millionths; 0 if the model has no price.
 
-        The prompt counts at the uncached or at the cache-write price, whichever is higher.
+        The prompt is counted at the higher of two prices: uncached input, or writing to the cache.
         """
         cached = replace(most, input_tokens=0, cache_write_tokens=most.input_tokens)
         return max(self.price(model, most) or 0, self.price(model, cached) or 0)

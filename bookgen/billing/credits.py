@@ -1,7 +1,8 @@
-"""Credits: granted in lots (one per purchase or grant), spent on books, taken back when the purchase is refunded.
+"""Credits, which pay for books. They are granted in lots: one lot per purchase or grant.
 
-A run (the writing of a book) holds a credit until it ends. Each function changes lot, balance and ledger together, in
-the caller's transaction and under the lock `subscriptions.lock`.
+A credit is reserved for a run (the writing of a book) until the run ends. Credits are taken back if their purchase is
+refunded. Each function changes lot, balance and ledger together, in the caller's transaction and under the lock
+`subscriptions.lock`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ async def grant(
     description: str,
     checkout_id: int | None = None,
 ) -> None:
-    """Add a lot of `amount` credits, unless this checkout's credits were granted before.
+    """Add a lot of `amount` credits. Does nothing if the credits of the checkout `checkout_id` were granted before.
 
     Each credit pays for a book of up to `words_per_book` words.
     """
@@ -35,8 +36,8 @@ async def grant(
 async def grant_purchase(connection: DB, account_id: int, purchase: PaidCredits) -> None:
     """Grant the credits of a paid purchase, and store how many of them have been refunded by now.
 
-    May be called again for the same purchase; its credits are granted once. If fewer are refunded than at the last
-    call, because a refund failed or a dispute was won, the account gets back those that were taken from it.
+    If this is called again for the same purchase, it grants no more credits. If the number of refunded credits is lower
+    than at the last call, because a refund failed or a dispute was won, the account gets the difference back.
     """
     bought = purchase.credits
     said = "1 credit bought" if bought == 1 else f"{bought} credits bought"
@@ -55,7 +56,7 @@ async def spend(connection: DB, account_id: int, lot_id: int, book_id: int, run_
 
 
 async def settle(connection: DB, account_id: int, now: datetime) -> None:
-    """Delete the account's expired holds, then take back its refunded credits, except those that runs hold."""
+    """Delete the account's expired reservations, then take back refunded credits that are not reserved for a run."""
     await holds.remove_expired(connection, account_id, now)
     for lot in await credits.lots(connection, account_id, now):
         back = min(lot.refund_due - lot.taken_back, lot.remaining - lot.held)

@@ -18,7 +18,7 @@ class Customers:
         self._gateway = gateway
 
     async def id_for(self, account_id: int) -> str:
-        """The id of the account's customer at the processor, which is created on first use."""
+        """The id of the account's customer at the processor. The customer is created on first use."""
         customer = await payments.customer_of(self._db, account_id)
         if customer is None:
             made = await self._gateway.create_customer(must_exist(await accounts.find(self._db, account_id)))
@@ -27,9 +27,9 @@ class Customers:
         return must_exist(customer)  # the account may have been deleted in the meantime
 
     async def replace(self, gone: str, account_id: int) -> str:
-        """Replace the account's customer `gone`, which the processor no longer knows, by a new one. Returns its id.
+        """Create a new customer instead of `gone`, which the processor does not know any more. Returns the new id.
 
-        A customer may be unknown because it was deleted at the processor, or belongs to the processor's test mode.
+        The processor may not know a customer because it was deleted there, or because it belongs to test mode.
         """
         made = await self._gateway.create_customer(must_exist(await accounts.find(self._db, account_id)), replaces=gone)
         log.warning(

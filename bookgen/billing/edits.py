@@ -1,7 +1,7 @@
-"""AI edits: rewriting a chapter or a passage. A plan allows a number of them per period.
+"""AI edits, which rewrite a chapter or a passage. A plan allows a number of AI edits per period.
 
-An edit may rewrite up to WORDS_OF_AN_EDIT words; a longer chapter costs several. In books that are not paid for, the
-number of words that edits rewrite in a period is limited too.
+One edit covers up to WORDS_OF_AN_EDIT words; rewriting a longer chapter costs several edits. For books that neither the
+plan nor a credit has paid for yet, the number of words that edits may rewrite in a period is limited too.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ async def reserve(
 ) -> Rewrite:
     """Compute what rewriting `words` words of the book costs. Raises QuotaExceeded if the account has too little left.
 
-    Nothing is stored here. The caller stores the cost with its job, which reserves it; when the job has succeeded,
-    `spend` counts it. `in_flight`: what other jobs of the account have reserved already. The caller holds `slots.lock`,
-    so that two rewrites never use the same rest.
+    This stores nothing: the caller stores the result with its job, which reserves it, and `spend` counts it when the
+    job has succeeded. `in_flight`: what the account's other jobs have reserved. The caller must hold `slots.lock`, so
+    that two jobs never reserve the same edit.
     """
     edits = max(1, -(-words // WORDS_OF_AN_EDIT))
     await quota.require(connection, standing, Allowance.AI_EDITS, in_flight=in_flight.edits, amount=edits)
@@ -45,12 +45,15 @@ async def reserve(
 
 
 def covers(takes: Rewrite, words: int) -> bool:
-    """Whether the reserved cost `takes` is enough for rewriting `words` words."""
+    """Whether the reserved cost `takes` is enough to rewrite `words` words."""
     return words <= takes.edits * WORDS_OF_AN_EDIT and (takes.unpaid_words == 0 or words <= takes.unpaid_words)
 
 
 async def spend(connection: DB, quota: Quota, account_id: int, takes: Rewrite) -> None:
-    """Count the rewrite, in the transaction that stores its text. Raises QuotaExceeded if too little is left."""
+    """Count the reserved cost `takes` of a rewrite. Call it in the transaction that stores the new text.
+
+    Raises QuotaExceeded if the account has too little left.
+    """
     if takes.unpaid_words:
         standing = await quota.standing(connection, account_id)
         period, limit = standing.period, standing.plan.features.max_word_count_per_book // UNPAID_PART

@@ -1,7 +1,7 @@
-"""Bring our rows in line with the payment processor, idempotently and in any order of events.
+"""Updates our database rows to match the payment processor, idempotently and whatever the order of events.
 
-The content of an event is never trusted. The object that it names is read again from the processor, and our rows are
-computed from it, so that late, repeated and reordered events end in the same state.
+The content of an event is never trusted. The object that the event names is read again from the processor, and our rows
+are computed from the object. So late, repeated and reordered events lead to the same result.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Fulfilment:
         return lambda connection: self._apply_session(connection, session)
 
     async def read_customer(self, customer: str, *, correct: bool = False) -> Effect:
-        """Read the customer's subscriptions from the processor. Returns a function that applies them to our rows.
+        """Read the customer's subscriptions from the processor. Returns a function that updates our rows to match.
 
         `correct`: also correct the subscriptions at the processor. If a customer who had canceled has paid for an
         upgrade, the cancellation is undone. Schedules that plan no change are ended, because they prevent the customer
@@ -95,9 +95,9 @@ class Fulfilment:
     async def _with_cancellation_undone(
         self, subscription: ProcessorSubscription, *, correct: bool
     ) -> ProcessorSubscription:
-        """The subscription with its cancellation undone. With `correct`, it is undone at the processor too.
+        """The subscription with its cancellation undone; with `correct`, the processor undoes it too.
 
-        If the processor refuses that, returns the subscription unchanged.
+        Returns the subscription unchanged if the processor refuses.
         """
         try:
             if correct:
@@ -113,7 +113,7 @@ class Fulfilment:
         return replace(subscription, cancel_at_period_end=False)
 
     async def _release_idle(self, subscription: ProcessorSubscription) -> None:
-        """End the subscription's schedule if it plans no change and is not just being set up.
+        """End the subscription's schedule if it plans no change, unless it is so new that a change may still be added.
 
         The customer cannot cancel a subscription in the billing portal while it has a schedule.
         """
@@ -141,9 +141,10 @@ class Fulfilment:
     async def _read_and_apply(
         self, object_id: str, read: Callable[[str], Awaitable[Effect]], event_id: str | None
     ) -> Outcome | None:
-        """Read the object from the processor outside a transaction, then apply it in one. Returns the outcome.
+        """Read the object from the processor, then update our rows in a transaction. Returns the outcome.
 
-        If another event was applied meanwhile, the object is read again. None: this event was applied before.
+        If another event about the object was applied in the meantime, the object is read again. Returns None if this
+        event was applied before.
         """
         for _ in range(ATTEMPTS):
             if event_id and await payment_events.is_applied(self._db, event_id):
@@ -193,10 +194,10 @@ class Fulfilment:
         return outcome
 
     async def _buyer(self, connection: DB, checkout: Checkout, session: CheckoutSession) -> int | None:
-        """The id of the account that gets the purchase: the one that opened the page or, for a guest, the buyer's.
+        """The id of the account that gets the purchase: the account that opened the page, or the guest's account.
 
-        None if the guest's e-mail address is not verified yet, or is not known. The processor's customer of a guest is
-        bound to a new account only, never to an existing one.
+        Returns None if the guest's e-mail address is not known, or if no account has verified it yet. If the account is
+        new, it is linked to the guest's customer at the processor. An existing account keeps its own customer.
         """
         if checkout.account_id is not None or not session.email:
             return checkout.account_id
@@ -216,7 +217,7 @@ class Fulfilment:
         return Outcome(f"{outcome.description}; waits until the buyer's address is verified")
 
     async def _credit(self, connection: DB, checkout: Checkout, session: CheckoutSession, account_id: int) -> None:
-        """Grant the paid credits, and take back the refunded ones that are not spent."""
+        """Grant the paid credits, and take back refunded credits that have not been spent."""
         if checkout.credits is None or checkout.words_per_book is None:
             raise ValueError(
                 f"checkout {checkout.id} sells no credits"
@@ -297,7 +298,7 @@ class Fulfilment:
         return f"add-on {slug}: {best.status}"
 
     def _weight(self, each: ProcessorSubscription) -> tuple[bool, bool, datetime, str]:
-        """Sort key for choosing a subscription: one in force is best, then one not canceled, then the newest."""
+        """Sort key to choose among subscriptions: those in force first, then those not canceled, then the newest."""
         return self._entitles(each), each.status is not SubscriptionStatus.CANCELED, each.created_at, each.id
 
     def _entitles(self, each: ProcessorSubscription) -> bool:
@@ -305,10 +306,9 @@ class Fulfilment:
 
 
 def _by_what(subscribed: Sequence[ProcessorSubscription]) -> dict[tuple[str, str], list[ProcessorSubscription]]:
-    """The subscriptions sold by us, grouped by (kind, slug).
+    """Group the subscriptions that we sold by what they are for. An account should have only one in each group.
 
-    All plans are one group, with an empty slug, and each add-on is one: an account can have only one subscription of
-    each group.
+    The key of a group is (kind, slug). All plans are in one group, with an empty slug. Each add-on has its own group.
     """
     found: dict[tuple[str, str], list[ProcessorSubscription]] = {}
     for each in subscribed:
@@ -328,7 +328,7 @@ async def _settle(
 
 
 def _bought(checkout: Checkout, session: CheckoutSession) -> str:
-    """What a guest bought, as worded in an e-mail."""
+    """What a guest bought, in words for an e-mail."""
     what = "1 credit" if checkout.credits == 1 else f"{checkout.credits} credits"
     return f"{what} for {session.amount / 100:.2f} {CURRENCY.upper()}"
 
@@ -340,7 +340,7 @@ def _unpaid(session: CheckoutSession) -> str:
 
 
 def _credits_refunded(bought: int, session: CheckoutSession) -> int:
-    """How many credits were refunded, rounded. A disputed payment counts as refunded."""
+    """How many credits were refunded, rounded to whole credits. In a dispute, all credits count as refunded."""
     if session.disputed:
         return bought
     if not session.refunded:  # also of a session that cost nothing

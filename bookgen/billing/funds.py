@@ -1,4 +1,4 @@
-"""The sources that can pay for an account's next book: the plan's allowance, and credits in lots (`credits.py`)."""
+"""What can pay for an account's next book: the plan's allowance, or a credit. Credits come in lots (`credits.py`)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Funds:
         return self.books_left != 0 and covers_words(self.standing.plan, words)
 
     def lot_that_pays(self, words: int) -> CreditLot | None:
-        """The oldest lot with a credit left that covers a book of this many words; None if there is none."""
+        """The oldest lot that has a credit left and covers a book of this many words; None if there is no such lot."""
         return next((lot for lot in self.lots if lot.available and words <= lot.words_per_book), None)
 
     @property
     def max_words(self) -> int:
-        """The longest book, in words, that any source with something left covers."""
+        """The length in words of the longest book that the plan or a credit can pay for now."""
         by_plan = self.standing.plan.features.max_word_count_per_book if self.books_left != 0 else 0
         return max([by_plan, *(lot.words_per_book for lot in self.lots if lot.available)])
 

@@ -1,4 +1,4 @@
-"""The payment processor. This is the only file that uses its library."""
+"""Calls the payment processor's API. No other file uses the processor's library."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PORTAL_FEATURES = {
 
 
 class Gateway:
-    """Calls the processor. Calls that make a buyer pay have an idempotency key derived from one of our rows."""
+    """Calls the payment processor. Calls that charge a buyer have an idempotency key derived from a database row."""
 
     def __init__(self, secret_key: str, *, api_base: str | None = None) -> None:
         self._secret_key = secret_key
@@ -56,7 +56,7 @@ class Gateway:
 
     @property
     def live(self) -> bool | None:
-        """Whether the key is for live mode, by its prefix; None: unknown. In test mode no real money moves."""
+        """Whether the secret key is for live mode, by its prefix; None: unknown. Test mode moves no real money."""
         return next((live for live, names in KEYS.items() if self._secret_key.startswith(names)), None)
 
     async def close(self) -> None:
@@ -72,14 +72,17 @@ class Gateway:
         return str(created["id"])
 
     async def delete_customer(self, customer: str) -> None:
-        """Delete the customer, which ends its subscriptions at once. A customer that is already deleted is no error."""
+        """Delete the customer. This ends the customer's subscriptions at once. No error if it is deleted already."""
         with contextlib.suppress(Unknown):
             await self._call("customers.delete", customer)
 
     async def open_session(
         self, offer: Offer, *, checkout: UUID, customer: str | None, success_url: str, cancel_url: str
     ) -> tuple[str, str]:
-        """The id and URL of a hosted page where `offer` can be paid. It asks guests for an e-mail address."""
+        """Open a hosted page where `offer` can be paid. Returns its id and URL.
+
+        Without a `customer`, the page asks the buyer for an e-mail address.
+        """
         params: dict[str, Any] = {
             "line_items": [{"price": await self.price(offer), "quantity": 1}],
             "metadata": {"bookgen_checkout": str(checkout)},
@@ -97,7 +100,7 @@ class Gateway:
         return opened["id"], opened["url"]
 
     async def expire_session(self, session_id: str) -> bool:
-        """Close the page. Returns False if it has been paid or has expired."""
+        """Close the checkout page. Returns False if the page cannot be closed, because it is paid or has expired."""
         try:
             await self._call("checkout.sessions.expire", session_id)
         except Refused:
@@ -107,7 +110,7 @@ class Gateway:
     async def change_plan(
         self, subscription: ProcessorSubscription, offer: Offer, *, checkout: UUID
     ) -> ProcessorSubscription:
-        """Change the subscription to another price now and bill the difference. If it is not paid, nothing changes."""
+        """Change the subscription to the offer's price now and bill the difference. Takes effect once it is paid."""
         params = {
             "items": [{"id": subscription.item_id, "price": await self.price(offer)}],
             "proration_behavior": "always_invoice",
@@ -119,10 +122,10 @@ class Gateway:
         )
 
     async def schedule_change(self, subscription: ProcessorSubscription, offer: Offer) -> None:
-        """Change the subscription to another price when its paid period ends. Replaces any planned change.
+        """Change the subscription to the offer's price when its paid period ends. Replaces any planned change.
 
-        Two calls are needed: one creates the schedule, and one sets its phases. If the second call fails, the schedule
-        plans nothing, and the next attempt uses it.
+        This takes two calls: the first creates a schedule, and the second sets its phases. If the second call fails,
+        the schedule plans no change, and the next attempt uses it.
         """
         price = await self.price(offer)
         schedule = subscription.schedule
@@ -135,21 +138,21 @@ class Gateway:
         await self._call("subscription_schedules.update", schedule.id, params)
 
     async def release_schedule(self, schedule_id: str) -> None:
-        """End the schedule. The subscription continues, or is canceled later if the schedule would have done so."""
+        """End the schedule. The subscription continues, but a cancellation that the schedule planned stays planned."""
         await self._call("subscription_schedules.release", schedule_id, {"preserve_cancel_date": True})
 
     async def mark_for_undo(self, subscription: ProcessorSubscription, offer: Offer) -> None:
-        """Mark a subscription whose pending cancellation has to be undone once the change to `offer` is paid.
+        """Mark the subscription, so that its pending cancellation is undone once the change to `offer` is paid.
 
-        `undo_cancellation` then undoes it. Call this before the change. The call that makes the change can neither set
-        the mark nor undo the cancellation, and a call after it could be lost.
+        `undo_cancellation` undoes it then. Call this before the change: the call that makes the change can neither set
+        the mark nor undo the cancellation, and a separate call after the change might never be made.
         """
         await self._call("subscriptions.update", subscription.id, {"metadata": {processor.KEEP_AS: offer.tag}})
 
     async def undo_cancellation(self, subscription: ProcessorSubscription) -> None:
-        """Undo the pending cancellation of a subscription, and remove the mark set by `mark_for_undo`, in one call.
+        """Undo the subscription's pending cancellation, and remove the mark set by `mark_for_undo`, in one call.
 
-        If the mark stayed, it would undo the customer's next cancellation too.
+        If the mark stayed, the customer's next cancellation would be undone too.
         """
         params = {"cancel_at_period_end": False, "metadata": {processor.KEEP_AS: ""}}
         await self._call("subscriptions.update", subscription.id, params)
@@ -161,7 +164,7 @@ class Gateway:
     # --- reading ------------------------------------------------------------------------------------
 
     async def session(self, session_id: str) -> CheckoutSession | None:
-        """The current session with its refunds; None if the processor does not know it."""
+        """The checkout session with its refunds, as it is now; None if the processor does not know the session."""
         try:
             found = await self._call(
                 "checkout.sessions.retrieve", session_id, {"expand": ["payment_intent.latest_charge"]}
@@ -171,10 +174,10 @@ class Gateway:
         return await self._with_reversals(processor.checkout_session(found))
 
     async def _with_reversals(self, session: CheckoutSession) -> CheckoutSession:
-        """The session with the sum of its refunds, and whether its payment is disputed, as they are now.
+        """The session with the current sum of its refunds, and whether its payment is disputed now.
 
-        Both are read from lists of refunds and disputes. The charge itself does not tell: it stays marked as disputed
-        after the dispute is won, and may include a failed refund.
+        Both are computed from the processor's lists of refunds and disputes. The charge itself does not say: it stays
+        marked as disputed after a dispute was won, and its refunded amount may include a failed refund.
         """
         about = {"payment_intent": session.payment_intent, "limit": 100}
         if session.disputed:
@@ -204,9 +207,9 @@ class Gateway:
             after = {"starting_after": page["data"][-1]["id"]}
 
     async def _with_arrears(self, subscription: ProcessorSubscription) -> ProcessorSubscription:
-        """The subscription with `past_due_since` set to the time of its oldest unpaid invoice, if it is past due.
+        """The subscription with `past_due_since` set to the date of its oldest unpaid invoice, if it is past due.
 
-        Its current period does not show that, because a new period begins each month, paid or not.
+        The start of the current period would be wrong, because a new period begins each month even if nothing is paid.
         """
         if subscription.past_due_since is None:
             return subscription
@@ -216,7 +219,7 @@ class Gateway:
         return replace(subscription, past_due_since=min(since, subscription.past_due_since))
 
     async def invoices(self, customer: str, limit: int) -> list[Invoice]:
-        """The newest issued invoices. Drafts are left out, since they have no page and no number yet."""
+        """The customer's newest invoices. Drafts are left out, since they have no page and no number yet."""
         listed = await self._call("invoices.list", {"customer": customer, "limit": 100})
         issued = [each for each in listed["data"] if each.get("status") != "draft"]
         return [processor.invoice(each) for each in issued[:limit]]
@@ -224,7 +227,7 @@ class Gateway:
     # --- the catalogue ------------------------------------------------------------------------------
 
     async def find_price(self, offer: Offer) -> tuple[str, int] | None:
-        """The id and amount in cents of the active price with the offer's lookup key; None if there is none.
+        """The id and amount in cents of the active price with the offer's lookup key; None if there is no such price.
 
         A price in another currency or without our metadata is ignored.
         """
@@ -237,7 +240,7 @@ class Gateway:
         return ours[0] if ours else None
 
     async def price(self, offer: Offer) -> str:
-        """The id of the offer's price, found or created. A changed amount becomes a new price with the same lookup key.
+        """The id of the offer's price, which is created if it is missing or has another amount.
 
         The price is looked up each time, because someone may have archived it at the processor.
         """
@@ -249,14 +252,14 @@ class Gateway:
         return next((each["id"] for each in found["data"] if (each.get("metadata") or {}).get("bookgen")), None)
 
     async def portal(self) -> str:
-        """The id of the billing portal's configuration, found or created."""
+        """The id of our billing portal configuration, which is created if it is missing."""
         if found := await self.find_portal():
             return found
         params = {"features": PORTAL_FEATURES, "metadata": {"bookgen": "portal"}}
         return str((await self._call("billing_portal.configurations.create", params))["id"])
 
     async def find_webhook(self, url: str) -> tuple[str, set[str]] | None:
-        """The webhook's id, and our events that it does not send; None if there is no webhook."""
+        """The id of the webhook for `url`, and the required events that it does not send; None without a webhook."""
         listed = await self._call("webhook_endpoints.list", {"limit": 100})
         for each in listed["data"]:
             if each["url"] == url:
@@ -291,7 +294,7 @@ class Gateway:
     # --- calling ------------------------------------------------------------------------------------
 
     async def _call(self, name: str, *arguments: Any, key: str | None = None) -> dict[str, Any]:
-        """Make one call, such as `checkout.sessions.create`. `key`: its idempotency key. Returns a dict."""
+        """Call the library's method `name`, such as `checkout.sessions.create`. `key`: the idempotency key, if any."""
         if self._client is None:
             await self._load()
         service = self._client.v1
@@ -329,7 +332,7 @@ class Gateway:
 
 
 def _read_one_by_one(listed: Iterable[processor.Object]) -> Iterator[ProcessorSubscription]:
-    """Parse each object. An unreadable one is skipped if it is not ours; otherwise Unavailable is raised."""
+    """Parse the subscriptions. Raises Unreadable for a malformed one that we sold; other malformed ones are skipped."""
     for each in listed:
         try:
             yield processor.subscription(each)
@@ -346,7 +349,7 @@ def _read_one_by_one(listed: Iterable[processor.Object]) -> Iterator[ProcessorSu
 
 
 class Unreadable(Unavailable):
-    """The payment processor has a subscription that this server can't read."""
+    """The payment processor sent a subscription that this server can't read."""
 
 
 class Refused(Conflict):
@@ -354,7 +357,7 @@ class Refused(Conflict):
 
 
 class Unknown(Refused):
-    """The payment processor does not have the object of this request. The server's log has details."""
+    """The payment processor does not know the object that this request is about. The server's log has details."""
 
 
 class UnknownCustomer(Unknown):
@@ -363,7 +366,7 @@ class UnknownCustomer(Unknown):
 
 @contextlib.contextmanager
 def _errors(name: str) -> Iterator[None]:
-    """Translate the library's errors into ours. An invalid request becomes `Refused`, for the caller to handle."""
+    """Translate the library's errors into ours. An invalid request becomes `Refused`, which the caller may handle."""
     import stripe
 
     try:

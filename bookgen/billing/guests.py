@@ -1,5 +1,7 @@
-"""Buyers who are not signed in. Their purchase goes to the account that has verified their address, or to a new
-account, or waits until their address is verified.
+"""Purchases by buyers who are not signed in (guests).
+
+A purchase goes to the account that has verified the buyer's e-mail address. If no account has the address, a new one is
+created. Otherwise the purchase waits until the address is verified.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ MAX_NAMES = 9  # usernames tried for one new account
 
 
 async def account_for(connection: Connection, email: str) -> tuple[int | None, bool]:
-    """The id of the account for a buyer with this address, and whether the account was created just now.
+    """The id of the account for a guest with this address, and whether the account was created just now.
 
-    The id is None while another account claims the address without having verified it, or may still get it back after a
-    change of address. Paying gives the buyer no access to the account: `tell` mails the sign-in link to the address.
+    The id is None if an account has the address but has not verified it, or had the address and can still undo its
+    change. Paying gives the guest no access to the account: `tell` mails a sign-in link to the address.
     """
     for username in islice(accounts.suggested_usernames(email), MAX_NAMES):
         known = await addresses.lock_holder(connection, email)
@@ -39,9 +41,10 @@ async def account_for(connection: Connection, email: str) -> tuple[int | None, b
 
 
 async def tell(connection: Connection, email: str, account_id: int | None, bought: str, *, new: bool) -> None:
-    """Mail the buyer a receipt and, if the address is not verified, a sign-in link that verifies it.
+    """Mail the guest a receipt, or a sign-in link that verifies the address, or both.
 
-    `account_id`, `new`: from `account_for`. `bought`: what was bought, in words.
+    A new account gets the link only, and a verified account the receipt only. `account_id`, `new`: from `account_for`.
+    `bought`: what was bought, in words.
     """
     if new or account_id is None:
         await mails.enqueue(connection, LinkPurpose.MAGIC_LOGIN, email, bought=bought)
@@ -50,7 +53,7 @@ async def tell(connection: Connection, email: str, account_id: int | None, bough
 
 
 async def give_waiting(connection: Connection, account: Account, now: datetime) -> None:
-    """Grant what guests bought for the address that the account has just verified."""
+    """Grant what guests have bought for the address that the account has just verified."""
     waiting = await payments.waiting_for(connection, account.email)
     if not waiting:
         return

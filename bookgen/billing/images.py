@@ -1,4 +1,4 @@
-"""The image allowance: held while images are made, consumed once they are made, returned if they are not."""
+"""The image allowance. Images are reserved (held) while they are being made, and then counted or given back."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MAX_HOLD_SECONDS = 1800.0  # an older hold was left by a process that died
 
 
 class HeldImages:
-    """A hold: images of the account's allowance that are reserved for one request."""
+    """A number of images of the account's allowance, reserved for one request. The reservation is called a hold."""
 
     def __init__(self, hold_id: UUID, account_id: int, period: Period) -> None:
         self._id, self._account_id, self._period = hold_id, account_id, period
 
     async def consume(self, connection: DB, images: int) -> None:
-        """Count the images that were made, and end the hold, in the transaction that stores them."""
+        """Count the images that were made and end the hold. Call it in the transaction that stores the images."""
         start, end = self._period.start, self._period.end
         await subscriptions.lock(connection, self._account_id)
         await usage.spend(connection, self._account_id, start, end, Allowance.AI_IMAGES, UNLIMITED, images)
@@ -36,8 +36,8 @@ class HeldImages:
     async def storing(self, connection: asyncpg.Connection, images: int) -> AsyncIterator[None]:
         """A context with a transaction, in which the caller stores the images and calls `consume`.
 
-        If the book is gone, or storing the images would exceed the plan's storage, they are counted anyway, because
-        they were paid for.
+        If the book is gone, or if storing the images would exceed the plan's storage, the images are counted anyway,
+        because making them has cost money.
         """
         try:
             async with connection.transaction():
@@ -47,14 +47,14 @@ class HeldImages:
             raise
 
     async def give_back(self, db: DB) -> None:
-        """End the hold, so that other requests can use its images."""
+        """End the hold, so that other requests can use the images."""
         await image_holds.remove(db, self._account_id, self._id)
 
 
 async def require_images(connection: DB, quota: Quota, standing: Standing, book_id: int, images: int) -> None:
-    """Raise QuotaExceeded if too few images are left for a run of the book that makes this many. Reserves nothing.
+    """Raise QuotaExceeded if too few images are left for a run (the writing of the book) with this many pictures.
 
-    Images that an active run of this book still has to make are not counted as used.
+    Images that an active run of this book still has to make are not counted as used. Reserves nothing.
     """
     taken = await image_holds.held(connection, standing.account_id, standing.period.start, but_of=book_id)
     await quota.require(connection, standing, Allowance.AI_IMAGES, in_flight=taken, amount=images)
@@ -62,7 +62,7 @@ async def require_images(connection: DB, quota: Quota, standing: Standing, book_
 
 @asynccontextmanager
 async def held_images(database: Database, quota: Quota, account_id: int, images: int) -> AsyncIterator[HeldImages]:
-    """A context that holds this many images. The caller calls `consume`; if the block fails, the hold ends.
+    """A context that reserves this many images. If the block fails, they are given back; otherwise call `consume`.
 
     Raises QuotaExceeded if too few images are left.
     """
@@ -75,7 +75,10 @@ async def held_images(database: Database, quota: Quota, account_id: int, images:
 
 
 async def hold_images(database: Database, quota: Quota, account_id: int, images: int, hold_id: UUID) -> HeldImages:
-    """Hold this many images, or raise QuotaExceeded. Replaces a hold with this id, which a crashed process has left."""
+    """Reserve this many images. Raises QuotaExceeded if too few are left.
+
+    A hold with the same id, which a crashed process may have left, is replaced.
+    """
     async with database.http.acquire() as connection, connection.transaction():
         await subscriptions.lock(connection, account_id)
         await image_holds.remove(connection, account_id, hold_id)

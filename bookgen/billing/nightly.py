@@ -1,4 +1,4 @@
-"""Reconcile payments each night, in one process of the service."""
+"""Reconciles payments each night: compares our rows with the payment processor and repairs them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 
 class NightlyReconcile:
-    """A loop in every process. Each night one process claims the work in the database and does it."""
+    """Reconciles payments in a loop. Every process runs the loop, but each night only one process does the work."""
 
     def __init__(self, db: asyncpg.Pool, reconciliation: Reconciliation, clock: Callable[[], datetime]) -> None:
         self._db = db
@@ -31,7 +31,7 @@ class NightlyReconcile:
         self._clock = clock
 
     async def run(self) -> None:
-        """Reconcile when it is due, until cancelled."""
+        """Reconcile payments each night, until cancelled."""
         while True:
             try:
                 await self.reconcile_if_due()
@@ -46,7 +46,7 @@ class NightlyReconcile:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
     async def reconcile_if_due(self) -> bool:
-        """Repair and log every difference if the work is due. Returns whether it was."""
+        """Repair and log all differences, unless tonight's work is done or claimed. Returns whether this did it."""
         now = self._clock()
         if not await reconciliation.claim(self._db, now, LEASE):
             return False
@@ -65,6 +65,6 @@ class NightlyReconcile:
 
 
 def next_night(now: datetime) -> datetime:
-    """The first time after `now` that it is `HOUR` o'clock; `now` is in UTC."""
+    """The first time after `now` when it is `HOUR` o'clock in UTC."""
     tonight = now.replace(hour=HOUR, minute=0, second=0, microsecond=0)
     return tonight if tonight > now else tonight + timedelta(days=1)

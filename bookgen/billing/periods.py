@@ -1,4 +1,4 @@
-"""Billing periods: months counted from an anchor, whatever the length of the month."""
+"""Billing periods: one month each, counted from an anchor such as the start of the subscription."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Period:
 
 
 def period_at(anchor: datetime, now: datetime) -> Period:
-    """The month, counted from `anchor`, that contains `now`. Its end is exclusive."""
+    """The period that contains `now`, if a new one begins every month after `anchor`. Its end is exclusive."""
     months = (now.year - anchor.year) * 12 + now.month - anchor.month
     if add_months(anchor, months) > now:
         months -= 1
@@ -22,9 +22,10 @@ def period_at(anchor: datetime, now: datetime) -> Period:
 
 
 def add_months(anchor: datetime, months: int) -> datetime:
-    """The same day and time `months` later, or the last day of a shorter month.
+    """The same day and time `months` later, or the last day of that month if it is too short.
 
-    Always counted from the anchor: January 31 gives February 28 and then March 31, never March 28.
+    Always start from the anchor: for January 31, this gives February 28 and then March 31. Adding one month to February
+    28 would give March 28.
     """
     year, month = divmod(anchor.year * 12 + anchor.month - 1 + months, 12)
     day = min(anchor.day, monthrange(year, month + 1)[1])

@@ -1,7 +1,7 @@
-"""Changes of a paid plan: an upgrade takes effect at once, a downgrade when the paid period ends.
+"""Changes a paid plan: an upgrade takes effect at once, a downgrade when the paid period ends.
 
-An immediate downgrade would credit the customer with the price of the larger plan, while the runs that it pays for
-continue. A schedule is the processor's object that plans a change of a subscription.
+If a downgrade took effect at once, the customer would get back part of the larger plan's price, although books that it
+pays for are still being written. A change that takes effect later is planned by a schedule, an object at the processor.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PlanChanges:
         self._gateway = fulfilment.gateway
 
     async def change(self, account_id: int, processor_id: str | None, offer: Offer) -> datetime | None:
-        """Change to the offer. Returns when the change takes effect; None if it took effect immediately.
+        """Change to the offer. Returns when the change takes effect; None if it has taken effect.
 
         `processor_id`: the id of the account's subscription at the processor.
         """
@@ -54,7 +54,7 @@ class PlanChanges:
         return begins
 
     async def cancel(self, account_id: int, processor_id: str | None) -> bool:
-        """Cancel the planned change, so that the current plan is renewed. Returns False if none was planned."""
+        """Cancel the planned change, so that the current plan is renewed. Returns False if no change was planned."""
         customer = await Customers(self._db, self._gateway).id_for(account_id)
         present = await self._running(customer, processor_id)
         if present.next_plan is None:
@@ -66,8 +66,8 @@ class PlanChanges:
     async def _change_now(self, account_id: int, customer: str, present: ProcessorSubscription, offer: Offer) -> None:
         """Upgrade the subscription at once. Raises Conflict if the payment was not completed.
 
-        A planned change is cancelled first, because a subscription with a schedule accepts no upgrade. If the processor
-        refuses the upgrade or cannot be reached, the change is planned again.
+        A planned change is canceled first, because the processor does not upgrade a subscription that has a schedule.
+        If the upgrade is refused, or the processor cannot be reached, the canceled change is planned again.
         """
         await self._release(present)
         try:
@@ -96,7 +96,7 @@ class PlanChanges:
             await self._gateway.release_schedule(present.schedule.id)
 
     async def _plan_again(self, customer: str, before: ProcessorSubscription) -> None:
-        """Schedule the change planned in `before` again, if any. It was cancelled for an upgrade that then failed."""
+        """Plan the change that `before` had planned again, if any, after a failed upgrade has canceled it."""
         if before.next_plan is None:
             return
         slug, interval = before.next_plan
@@ -118,7 +118,7 @@ class PlanChanges:
         await self._fulfilment.refresh_customer(customer)
 
     async def _running(self, customer: str, processor_id: str | None) -> ProcessorSubscription:
-        """The account's subscription, read from the processor. Raises Conflict if it has ended there."""
+        """The account's subscription as the processor has it now. Raises Conflict if it has ended there."""
         try:
             subscribed = await self._gateway.subscriptions(customer)
         except UnknownCustomer:

@@ -1,4 +1,4 @@
-"""What a plan allows: pure functions over its features."""
+"""What a plan allows, as functions of the plan's features."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def covers_words(plan: Plan, words: int) -> bool:
 
 
 def pays_for_any(plan: Plan, words: int) -> bool:
-    """Whether the plan allows any number of books a month, and books of this many words."""
+    """Whether the plan allows books of this many words, and any number of books a month."""
     return plan.features.books_per_month == UNLIMITED and covers_words(plan, words)
 
 
@@ -59,5 +59,5 @@ def larger_plan(plan: Plan, offered: Iterable[Plan], words: int) -> Plan | None:
 
 
 def left(limit: int, taken: int) -> int:
-    """How much of a limit is left after `taken`; -1 (unlimited) if the limit is -1."""
+    """How much of `limit` is left after `taken`. A limit of -1 means unlimited; then this is -1 too."""
     return UNLIMITED if limit == UNLIMITED else max(limit - taken, 0)

@@ -1,4 +1,4 @@
-"""The payment processor's objects as we read them: small, typed and without its library."""
+"""The payment processor's objects as small typed classes, parsed from JSON without the processor's library."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ HARMLESS_DISPUTES = ("won", "warning_needs_response", "warning_under_review", "w
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of the processor's webhook. `live`: it is about real money, not test mode."""
+    """An event from the processor's webhook. `live`: whether it is about real money, not about test mode."""
 
     id: str
     type: str
@@ -75,7 +75,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class CheckoutSession:
-    """A hosted checkout page. `key`: the key of our row `checkout`. `amount` and `refunded` are in cents."""
+    """A hosted checkout page. `key`: the key of the row in our table `checkout`. `amount`, `refunded`: in cents."""
 
     id: str
     key: UUID | None
@@ -94,11 +94,11 @@ class CheckoutSession:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionSchedule:
-    """A schedule, by which the processor changes a subscription later.
+    """A schedule: an object at the processor that changes a subscription at a later time.
 
-    `phase_start`: when its current phase began, as Unix time. `next_tag`: the tag of the offer to which the
-    subscription changes after that phase; None if it does not change. `is_idle`: the schedule plans no change. It then
-    only prevents the customer from canceling.
+    `phase_start`: when the current phase began, as Unix time. `next_tag`: the tag of the offer to which the
+    subscription changes after that phase; None if it does not change. `is_idle`: the schedule plans no change. An idle
+    schedule does nothing but prevent the customer from canceling.
     """
 
     id: str
@@ -110,11 +110,11 @@ class SubscriptionSchedule:
 
 @dataclass(frozen=True, slots=True)
 class ProcessorSubscription:
-    """A subscription at the processor. `tag`: kind, slug and interval of what it is for, such as `plan:pro:monthly`.
+    """A subscription at the processor. `tag`: kind, slug and interval of what was bought, such as `plan:pro:monthly`.
 
-    `past_due_since`: since when it has not been paid, which may be long before we hear of it; None if it is paid.
-    `keep_as`: if a customer who has canceled starts an upgrade, the tag of the upgrade. Once it is paid, the
-    cancellation has to be undone.
+    `past_due_since`: since when payment is overdue, which may be long before we hear of it; None if nothing is overdue.
+    `keep_as`: the tag of an upgrade that a customer started after canceling. Once the upgrade is paid, the cancellation
+    must be undone.
     """
 
     id: str
@@ -133,7 +133,7 @@ class ProcessorSubscription:
 
     @property
     def next_plan(self) -> tuple[str, str] | None:
-        """Slug and interval of the plan that begins when the paid period ends; None if no change is planned."""
+        """Slug and interval of the plan that follows when the paid period ends; None if no change is planned."""
         if self.schedule is None or self.cancel_at_period_end or self.status is SubscriptionStatus.CANCELED:
             return None
         match (self.schedule.next_tag or "").split(":"):
@@ -194,15 +194,15 @@ def checkout_session(found: Object) -> CheckoutSession:
 
 
 def is_disputed(disputes: Sequence[Object]) -> bool:
-    """Whether a dispute has taken the money of a charge that is marked as disputed.
+    """Whether the bank has taken back the money of a charge that has these disputes.
 
-    If its `disputes` are an empty list, True is assumed.
+    An empty list counts as disputed: call this only for a charge that the processor marks as disputed.
     """
     return not disputes or any(each["status"] not in HARMLESS_DISPUTES for each in disputes)
 
 
 def refunded_cents(refunds: Sequence[Object]) -> int:
-    """The refunded cents of a payment. Refunds that failed do not count."""
+    """The sum of these refunds in cents, without failed refunds."""
     return sum(each["amount"] for each in refunds if each["status"] not in FAILED_REFUNDS)
 
 
@@ -230,7 +230,7 @@ def subscription(found: Object) -> ProcessorSubscription:
 
 
 def schedule(found: Any) -> SubscriptionSchedule | None:
-    """The schedule; None if there is none, if it has ended, or if the processor sent nothing but its id."""
+    """The schedule; None if there is none, if it has ended, or if the processor sent only its id."""
     if not isinstance(found, Mapping) or found["status"] not in ("active", "not_started"):
         return None
     present = found.get("current_phase") or found["phases"][0]
@@ -245,10 +245,10 @@ def schedule(found: Any) -> SubscriptionSchedule | None:
 
 
 def scheduled_change(subscription: ProcessorSubscription, start: int, price: str, offer: Offer) -> dict[str, Any]:
-    """The parameters for a schedule that changes the subscription to `price` at the end of the paid period.
+    """The parameters for a schedule that changes the subscription to `offer` at the end of the paid period.
 
     `price`: the id of the price of `offer`. `start`: the start of the schedule's current phase, as Unix time. The
-    schedule ends after the change. Nothing is prorated, because the change takes effect together with a renewal.
+    schedule ends after the change. Nothing is prorated, because the change coincides with a renewal.
     """
     present = {
         "items": [{"price": subscription.price_id, "quantity": 1}],
@@ -269,24 +269,25 @@ def scheduled_change(subscription: ProcessorSubscription, start: int, price: str
 
 
 def names_ours(found: Object) -> bool:
-    """Whether a subscription is for something that we sell. Works even if the rest of the object cannot be read."""
+    """Whether a subscription is for something that we sell. Works even if other parts of `found` are malformed."""
     items = (found.get("items") or {}).get("data") or []
     return any(((each.get("price") or {}).get("metadata") or {}).get("bookgen") for each in items)
 
 
 def unpaid_since(renewals: Iterable[Object]) -> datetime | None:
-    """When the oldest of the consecutive unpaid invoices was created; None if the newest one is paid.
+    """When the first invoice of the current series of unpaid ones was created; None if the newest invoice is paid.
 
-    `renewals`: the invoices, newest first.
+    `renewals`: the invoices for renewals, newest first.
     """
     unpaid = list(takewhile(lambda each: each["status"] in UNPAID, renewals))
     return _moment(unpaid[-1]["created"]) if unpaid else None
 
 
 def invoice(found: Object) -> Invoice:
-    """An invoice, with the period that it bills for.
+    """Parse an invoice, with the period that it bills for.
 
-    That is the period of its last line. The invoice's own `period_start` and `period_end` name the period before it.
+    This is the period of the invoice's last line. The `period_start` and `period_end` of the invoice itself are those
+    of the period before.
     """
     lines = (found.get("lines") or {}).get("data") or [{}]
     period = lines[-1].get("period") or {"start": found["period_start"], "end": found["period_end"]}
@@ -305,13 +306,13 @@ def invoice(found: Object) -> Invoice:
 
 
 def reference(value: Any) -> str | None:
-    """The id of an object that the processor sends either as an id or in full; None if it sends none."""
+    """The id of an object that the processor sends either in full or as an id only; None if `value` is None."""
     found: str | None = value["id"] if isinstance(value, Mapping) else value
     return found
 
 
 def _end(found: Object, item: Object) -> datetime:
-    """The end of the paid time. A subscription that ended unpaid or was refunded has no paid time left."""
+    """The end of the paid time. If an unpaid or disputed payment ended the subscription, no paid time is left."""
     reason = (found.get("cancellation_details") or {}).get("reason")
     if found["status"] == "canceled" and reason in ("payment_failed", "payment_disputed"):
         return _moment(min(_period(found, item, "start"), found["ended_at"]))
@@ -319,7 +320,7 @@ def _end(found: Object, item: Object) -> datetime:
 
 
 def _period(found: Object, item: Object, edge: str) -> int:
-    """The current period's start or end (`edge`). Earlier versions of the API have it on the subscription `found`."""
+    """The start or end (`edge`) of the current period. Earlier API versions have it in `found`, not in `item`."""
     name = f"current_period_{edge}"
     seconds: int = item[name] if name in item else found[name]
     return seconds

@@ -1,4 +1,4 @@
-"""The catalogue: our plans, add-ons and packages as products and prices at the processor, found by our lookup keys."""
+"""Our plans, add-ons and credit packages as products and prices at the payment processor, found by lookup keys."""
 
 from __future__ import annotations
 
@@ -39,16 +39,15 @@ class Offer:
 
     @property
     def tag(self) -> str:
-        """What identifies the offer on its prices at the processor, whatever the amount: kind, slug and billing.
+        """Identifies what the offer sells, in the metadata of its prices at the processor: kind, slug and billing.
 
-        If the amount changes, the offer gets a new price there. Subscriptions keep the old price, which has the same
-        tag.
+        If the amount changes, the offer gets a new price with the same tag. Existing subscriptions keep the old price.
         """
         return f"{self.kind}:{self.slug}:{self.billing}"
 
 
 def plan_offer(plan: Plan, interval: str) -> Offer | None:
-    """The offer of a plan; None if it has no price for this interval."""
+    """The offer of a plan; None if the plan has no price for this interval."""
     price = plan.price_yearly if interval == "yearly" else plan.price_monthly
     return Offer("plan", plan.slug, interval, plan.name, cents(price)) if price else None
 

@@ -1,7 +1,8 @@
-"""Quotas: what is left of a plan's allowances this period, and what pays for a book: the plan or a credit.
+"""Quotas: what is left of a plan's allowances in this period, and what pays for a book: the plan or a credit.
 
-A run is the writing of a book. When it starts, a hold reserves one book of the plan, or one credit, for it. The hold is
-consumed when the run completes. If the run ends earlier, the hold is released, or kept for the book's next run.
+A run is the writing of a book. When a run is accepted, one book of the plan, or one credit, is reserved for it. The
+reservation is called a hold. When the run completes, the hold is used up. If the run ends earlier, the hold is
+released, or kept for the book's next run.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ SENTENCES = {
 
 
 class Quota:
-    """The quotas of all accounts. With `billing` off, everyone is on the self-hosted plan, which has no limits."""
+    """The quotas of all accounts. If `billing` is off, everyone has the self-hosted plan, which has no limits."""
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class Quota:
 
     @property
     def plan_of_all(self) -> str | None:
-        """The slug of the plan that everyone is on when billing is off; None when it is on."""
+        """The slug of the plan that everyone has if billing is off; None if billing is on."""
         return None if self.billing else standard_plan(billing=False)
 
     async def plan(self, db: DB, account_id: int) -> Plan:
@@ -73,12 +74,12 @@ class Quota:
         return (await self.standing(db, account_id)).period
 
     async def usage(self, db: DB, account_id: int) -> UsagePeriod:
-        """The counters of the current period."""
+        """What the account has used in the current period."""
         period = await self.period(db, account_id)
         return await usage.find(db, account_id, period.start, period.end)
 
     async def usage_history(self, db: DB, account_id: int) -> list[UsagePeriod]:
-        """The current period and earlier ones with usage, newest first."""
+        """What the account has used in the current period and in earlier periods, newest first."""
         current = await self.usage(db, account_id)
         return [current, *await usage.others(db, account_id, current.period_start, EARLIER_PERIODS)]
 
@@ -97,17 +98,17 @@ class Quota:
         )
 
     async def require_book(self, db: DB, account_id: int, target_word_count: int) -> None:
-        """Raise PlanUpgradeRequired or BookQuotaExceeded if nothing can pay for a book of this length now.
+        """Raise PlanUpgradeRequired or BookQuotaExceeded if neither the plan nor a credit can pay for such a book now.
 
-        This reserves nothing; `hold_book` does.
+        Reserves nothing; `hold_book` does.
         """
         await self._require_source(db, await self._funds(db, account_id), target_word_count)
 
     async def require_words(self, db: DB, account_id: int, book_id: int, target_word_count: int) -> None:
-        """Raise PlanUpgradeRequired if the account may not have a book with this many words as its target.
+        """Raise PlanUpgradeRequired if the book may not have this many words as its target.
 
-        If the book has a run with a hold, what the hold pays for is the limit. Otherwise the plan or a credit that is
-        left must allow the length; whether the plan has books left this month does not matter.
+        If a run of the book has a hold, the target may be as long as the hold pays for. Otherwise the plan or an
+        available credit must allow the length. It does not matter whether the plan has books left this month.
         """
         hold = await holds.find_by_book(db, book_id)
         if hold and hold.run_id:
@@ -126,10 +127,10 @@ class Quota:
     async def hold_book(
         self, connection: DB, standing: Standing, book_id: int, run_id: UUID, target_word_count: int
     ) -> FundingSource:
-        """Reserve a book of the plan, or a credit, for the run, in the transaction that accepts the run. Returns which.
+        """Reserve a book of the plan, or a credit, for the run. Returns which of the two.
 
-        Raises PlanUpgradeRequired if neither the plan nor a remaining credit covers a book of this length, and
-        BookQuotaExceeded if the plan covers it but has no books left.
+        Call it in the transaction that accepts the run. Raises PlanUpgradeRequired if neither the plan nor an available
+        credit covers a book of this length, and BookQuotaExceeded if the plan covers the length but has no books left.
         """
         account_id = standing.account_id
         if pays_for_any(standing.plan, target_word_count):
@@ -159,16 +160,19 @@ class Quota:
         return source
 
     async def require_words_left(self, db: DB, standing: Standing, run_id: UUID, target_word_count: int) -> None:
-        """Raise QuotaExceeded if the runs of the book have used up the words that its hold pays for.
+        """Raise QuotaExceeded if the book's runs have written all the words that the run's hold pays for.
 
-        A hold pays for writing the book several times over, but not without end (see TIMES_WRITTEN).
+        A hold pays for writing the book several times, but not without limit (see TIMES_WRITTEN).
         """
         hold = await holds.find_by_run(db, run_id)
         if hold and _is_used_up(standing.plan, hold, target_word_count):
             raise QuotaExceeded(USED_UP)
 
     async def consume_book(self, connection: DB, account_id: int, book_id: int, run_id: UUID, words: int) -> None:
-        """Count the book, and end the run's hold, in the transaction that completes the run. Idempotent per run."""
+        """Count the book and remove the run's hold. Idempotent per run.
+
+        Call it in the transaction that completes the run.
+        """
         await subscriptions.lock(connection, account_id)
         hold = await holds.find_by_run(connection, run_id)
         if hold:
@@ -184,14 +188,14 @@ class Quota:
             await wallet.spend(connection, account_id, lot_id, book_id, run_id)
 
     async def count_words(self, connection: DB, account_id: int, words: int) -> None:
-        """Add words that a model wrote for the account to the current period, whatever happens to the book."""
+        """Add words that a model wrote for the account to the usage of the current period."""
         period = await self.period(connection, account_id)
         await usage.count(connection, account_id, period.start, period.end, words=words)
 
     async def release_book(self, connection: DB, book_id: int, *, wrote: bool) -> None:
-        """Give up the hold of a run that did not complete. `wrote`: the run has written something.
+        """End the hold of a run that did not complete. `wrote`: whether the run has written something.
 
-        If it has, the hold is not released, but kept for another run of the book until the period ends.
+        If it has, the hold is kept for the book's next run until the period ends. Otherwise the hold is removed.
         """
         hold = await holds.find_by_book(connection, book_id)
         if hold is None:
@@ -209,8 +213,8 @@ class Quota:
     ) -> None:
         """Raise QuotaExceeded if less than `amount` of the allowance is left in this period.
 
-        `in_flight`: what work in progress will use; it counts as used. This uses nothing; `spend` does, in the
-        transaction that stores the result.
+        `in_flight`: what work in progress will use; it counts as used. Stores nothing; call `spend` in the transaction
+        that stores the result of the work.
         """
         used = await self._used(db, standing, allowance)
         room = left(standing.plan.features.limit(allowance), used + in_flight)
@@ -218,7 +222,7 @@ class Quota:
             raise QuotaExceeded(SENTENCES[allowance], **self._exhausted(standing, allowance, used, in_flight))
 
     async def spend(self, db: DB, account_id: int, allowance: Allowance, amount: int = 1) -> None:
-        """Use `amount` of the allowance, or raise QuotaExceeded and use nothing."""
+        """Count `amount` of the allowance as used. If less is left, raise QuotaExceeded and count nothing."""
         standing = await self.standing(db, account_id)
         limit, period = standing.plan.features.limit(allowance), standing.period
         if not await usage.spend(db, account_id, period.start, period.end, allowance, limit, amount):
@@ -257,10 +261,10 @@ class Quota:
         return self.exhausted(standing, allowance, standing.plan.features.limit(allowance), used, held)
 
     def exhausted(self, standing: Standing, quota_type: str, limit: int, used: int, held: int = 0) -> dict[str, object]:
-        """The details for the error that too little is left of an allowance, or of another limit, in this period.
+        """The details of a QuotaExceeded error: how much of an allowance, or of another limit, is used and left.
 
         `quota_type`: the name of the allowance or limit. `held`: how much is reserved for work in progress; the details
-        show it separately from what is used and what remains.
+        show this separately.
         """
         return {
             "quota_type": str(quota_type),
@@ -279,10 +283,10 @@ def _covered(plan: Plan, hold: Hold) -> int:
 
 
 def _is_used_up(plan: Plan, hold: Hold, target_word_count: int) -> bool:
-    """Whether the book's runs have used up the words that the hold pays for. Never, with unlimited books.
+    """Whether the book's runs have written all the words that the hold pays for. Never on a plan with unlimited books.
 
-    The hold pays for TIMES_WRITTEN times the words of the longest book that it covers, or of the book's target if that
-    is longer, as it may be after a change of plan.
+    A hold pays for TIMES_WRITTEN times the length of the longest book that it covers. If the book's target is longer,
+    which a change of plan can cause, the target counts instead.
     """
     longest = max(_covered(plan, hold), target_word_count)
     return plan.features.books_per_month != UNLIMITED and hold.words_written >= TIMES_WRITTEN * longest

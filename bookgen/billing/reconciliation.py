@@ -1,4 +1,4 @@
-"""Set up the payment processor, apply events that were not applied yet, and compare its data with ours."""
+"""The operator's commands for payments: set up the processor, apply stored events, and compare its data with ours."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Facts = dict[str, Any]
 
 
 class ObjectKind(NamedTuple):
-    """The functions to compare and update one kind of object at the processor. Each takes the id of an object.
+    """The functions to compare and update one kind of object at the processor. Each takes the object's id.
 
-    `read`: reads the object from the processor, and returns a function that applies it to our rows. `facts`: returns
-    what our rows say about the object, as column titles and values. `refresh`: reads the object and applies it.
+    `read`: reads the object from the processor, and returns a function that updates our rows to match. `facts`: returns
+    what our rows say about the object, by column title. `refresh`: reads the object and updates our rows.
     """
 
     read: Callable[[str], Awaitable[Effect]]
@@ -44,7 +44,10 @@ class Reconciliation:
     # --- sync ---------------------------------------------------------------------------------------
 
     async def sync(self, *, apply: bool) -> AsyncIterator[str]:
-        """Yield a line for each price, portal or webhook missing or wrong at the processor. `apply`: correct it."""
+        """Yield a line for each price, portal or webhook that is missing or wrong at the processor.
+
+        `apply`: also create or correct it.
+        """
         for offer in await offers(self._db):
             difference = _difference(offer, await self._gateway.find_price(offer))
             if difference:
@@ -69,7 +72,7 @@ class Reconciliation:
     # --- replay -------------------------------------------------------------------------------------
 
     async def replay(self, *, everything: bool) -> AsyncIterator[str]:
-        """Apply the events that were not applied yet, oldest first; with `everything`, all stored events."""
+        """Apply the stored events that were not applied yet, oldest first; with `everything`, all stored events."""
         for found in await payment_events.listed(self._db, waiting_only=not everything):
             try:
                 event = processor.event(found)
@@ -88,9 +91,9 @@ class Reconciliation:
     # --- reconcile ----------------------------------------------------------------------------------
 
     async def reconcile(self, *, mend: bool, since: timedelta, now: datetime) -> AsyncIterator[str]:
-        """Compare the processor's data with ours. Yields a line for each difference. `mend`: also correct our rows.
+        """Yield a line for each difference between the processor's data and ours. `mend`: also correct our rows.
 
-        Reads the checkouts of the period `since` before `now`, and the subscriptions of all customers.
+        Compares the checkouts from the time `since` before `now`, and the subscriptions of all customers.
         """
         sessions = ObjectKind(self._fulfilment.read_session, payments.session_facts, self._fulfilment.refresh_session)
         for session_id in await payments.sessions_since(self._db, now - since):
@@ -104,7 +107,10 @@ class Reconciliation:
                 yield line
 
     async def _reconcile(self, name: str, kind: ObjectKind, *, mend: bool) -> AsyncIterator[str]:
-        """Yield the differences of the object `name`. One that cannot be read or applied does not stop the others."""
+        """Yield the differences of the object with the id `name`. With `mend`, correct our rows.
+
+        If the object cannot be read or applied, this yields a line about it and raises nothing.
+        """
         try:
             changes = await self._compare(name, kind.read, kind.facts)
             for change in changes:
@@ -117,7 +123,7 @@ class Reconciliation:
     async def _compare(
         self, name: str, read: Callable[[str], Awaitable[Effect]], facts: Callable[[DB, str], Awaitable[Facts]]
     ) -> list[str]:
-        """The changes that the processor's data would make to our rows, found in a transaction that is rolled back."""
+        """The changes that the processor's data would make to our rows. Nothing is changed: a rollback follows."""
         effect = await read(name)
         async with self._db.acquire() as connection:
             transaction = connection.transaction()

@@ -1,4 +1,4 @@
-"""The URLs to which hosted pages may send a buyer back."""
+"""The URLs to which a hosted payment page may send the buyer back."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from bookgen.errors import InvalidInput
 
 
 def checked_url(field: str, url: str | None, default: str, origins: Collection[str]) -> str:
-    """`url`, or `default` if it is None. Raises InvalidInput, about `field`, unless its origin is one of `origins`.
+    """`url`, or `default` if it is None. Raises InvalidInput, about `field`, if its origin is not one of `origins`.
 
-    So our pages never redirect to a foreign site.
+    This prevents redirects to foreign sites.
     """
     if url is None:
         return default

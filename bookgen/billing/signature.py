@@ -1,4 +1,4 @@
-"""Verify that the payment processor signed a body recently."""
+"""Checks the signature of a webhook request: the payment processor must have signed the body recently."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ TOLERANCE_SECONDS = 300
 
 
 def require_signature(payload: bytes, header: str, secrets: Sequence[str], now: float) -> None:
-    """Raise InvalidInput unless the body was signed with one of `secrets`, at most five minutes before or after now.
+    """Raise InvalidInput unless the body was signed with one of `secrets`, within five minutes of `now`.
 
-    During a rotation there are several secrets. The raw bytes are signed, so they are checked before they are parsed.
+    There are several secrets while a secret is being replaced. Pass the raw bytes of the body, because they are what
+    the processor signed.
     """
     parts = [part.strip().partition("=") for part in header.split(",")]
     timestamp = next((value for name, _, value in parts if name == "t"), "")

@@ -22,7 +22,7 @@ MOMENT = timedelta(microseconds=1)
 class Standing:
     """What an account may use now: its plan, and the period for which the plan's allowances are counted.
 
-    `current_period_end`: the end of the time that is paid for or, if nothing is paid for, of `period`.
+    `current_period_end`: the end of the paid time or, without a subscription, of `period`.
     """
 
     account_id: int
@@ -42,7 +42,7 @@ async def find_standing(db: DB, account_id: int, now: datetime, *, billing: bool
 
 
 def _period(subscription: Subscription, now: datetime) -> Period:
-    """The allowance period. While a payment is overdue, the last paid period continues, and nothing new is granted."""
+    """The period of the allowances. While a payment is overdue, the last paid period goes on, with no new grants."""
     period, unpaid = period_at(subscription.anchor, now), subscription.past_due_since
     if subscription.status is not SubscriptionStatus.PAST_DUE or unpaid is None:
         return period
@@ -51,7 +51,7 @@ def _period(subscription: Subscription, now: datetime) -> Period:
 
 
 def standard_plan(*, billing: bool) -> str:
-    """The slug of the plan that an account has without a subscription that is in force."""
+    """The slug of the plan of an account that has no subscription in force."""
     return FREE if billing else SELF_HOSTED
 
 
@@ -67,7 +67,7 @@ def entitled(
     now: datetime,
     renewal_grace: timedelta,
 ) -> bool:
-    """Whether a subscription in this state is in force. Without `period_end`, it has no end: an operator granted it."""
+    """Whether a subscription in this state is in force. `period_end` None: an operator granted it without an end."""
     match status:
         case SubscriptionStatus.ACTIVE | SubscriptionStatus.TRIALING:
             return period_end is None or now < period_end + renewal_grace
@@ -80,7 +80,7 @@ def entitled(
 
 
 def is_live(owned: Subscription | OwnedAddon) -> bool:
-    """Whether the processor still bills the subscription or add-on, so that it is changed instead of bought again."""
+    """Whether the processor still bills the subscription or add-on. Then it must be changed, not bought again."""
     return owned.processor_id is not None and owned.status in (
         SubscriptionStatus.ACTIVE,
         SubscriptionStatus.TRIALING,

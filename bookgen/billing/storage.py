@@ -20,8 +20,8 @@ async def has_unlimited_storage(db: DB, quota: Quota, account_id: int) -> bool:
 async def require_stored(connection: DB, quota: Quota, account_id: int, *, growth: int = 0) -> None:
     """Raise PlanUpgradeRequired if the account stores more than its plan allows, or would with `growth` more bytes.
 
-    Call it in the transaction that stores something: either after the rows are written, or before, with their size as
-    `growth`. The account's storage is locked until the transaction ends, so that others cannot store more meanwhile.
+    Call it in the transaction that stores something: after writing the rows, or before with their size as `growth`.
+    This locks the account's storage until the transaction ends, so that other transactions cannot add to it meanwhile.
     """
     allowed = (await quota.plan(connection, account_id)).features.max_stored_mb
     if allowed == UNLIMITED:
@@ -31,9 +31,9 @@ async def require_stored(connection: DB, quota: Quota, account_id: int, *, growt
 
 
 async def require_room(db: DB, quota: Quota, standing: Standing, *, growth: int = 1) -> None:
-    """Raise PlanUpgradeRequired if the account has no room for `growth` more bytes.
+    """Raise PlanUpgradeRequired if the account cannot store `growth` more bytes.
 
-    Call it before work whose result has to be stored.
+    Call it before expensive work whose result has to be stored.
     """
     allowed = standing.plan.features.max_stored_mb
     if allowed != UNLIMITED:

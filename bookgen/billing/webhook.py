@@ -1,4 +1,4 @@
-"""Webhook events of the payment processor: verified, stored and applied once."""
+"""Receives the payment processor's webhook events. Each event is verified, stored, and applied once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RECONCILE = "To apply the change without the event, run: bookgen payments reconc
 
 
 class UnreadableEvent(BookgenError):
-    """The event does not have the form of its type."""
+    """The event lacks a field that events of its type must have."""
 
 
 class Webhook:
@@ -48,7 +48,7 @@ class Webhook:
         self._clock = clock
 
     async def receive(self, payload: bytes, signature: str) -> None:
-        """Verify, store and apply an event. Returns once its effect is committed.
+        """Verify, store and apply an event. Returns after the changes are committed.
 
         If this raises an error, the processor sends the event again later.
         """
@@ -75,14 +75,14 @@ class Webhook:
         self._wake_mail()
 
     async def _set_aside(self, found: Mapping[str, Any]) -> None:
-        """Store a signed event that cannot be read, so that the processor need not send it again."""
+        """Store a signed event that cannot be read, so that the processor does not send it again."""
         if not isinstance(found.get("id"), str):
             raise InvalidInput("The event has no id, type or time.")
         await payment_events.keep(self._db, found["id"], str(found.get("type")), found, self._clock())
         log.error("payment_event_unreadable", event_id=found["id"], type=str(found.get("type")), to_do=RECONCILE)
 
     async def apply(self, event: Event, *, again: bool = False) -> None:
-        """Bring our rows for the event's object up to date. `again`: also if the event was applied before."""
+        """Update our database rows for the event's object. `again`: do so even if the event was applied before."""
         once = None if again else event.id
         match _subject(event):
             case "session", session_id:
@@ -115,7 +115,7 @@ def _parsed(payload: bytes) -> Mapping[str, Any]:
 
 
 def _subject(event: Event) -> tuple[str, str] | None:
-    """The kind of the event's object (session, customer or payment) and its id. None if we ignore such events."""
+    """The kind (session, customer or payment) and the id of the event's object; None if the event is to be ignored."""
     try:
         match event.type.split("."):
             case ["checkout", "session", _]:

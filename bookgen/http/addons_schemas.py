@@ -1,4 +1,4 @@
-"""Schemas of add-ons, sold and owned."""
+"""Schemas of add-ons: those for sale, and those that an account owns."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class AddonCheckoutSchema(CheckoutSchema):
 
 
 def shown_owned(owned: OwnedAddon, period_end: datetime, remaining: int) -> dict[str, Any]:
-    """An owned add-on as JSON. `remaining`: how often it can still be used; -1 means without limit.
+    """An owned add-on as JSON. `remaining`: how many uses are left; -1 means unlimited.
 
-    `period_end`: when the account's billing period ends. It is shown if the add-on has no billing period of its own.
+    `period_end`: the end of the account's billing period. It is shown if the add-on has no billing period of its own.
     """
     return as_json(
         UserAddonSchema,

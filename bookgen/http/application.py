@@ -60,7 +60,7 @@ def build_app(
 
 
 def build_probes(services: Services) -> web.Application:
-    """The application of a process that does not serve the API: it answers only health probes and metrics."""
+    """The application for a process that serves only health probes and metrics, not the API."""
     return build_app(services, (), OPERATION)
 
 

@@ -338,7 +338,7 @@ def _caller(request: web.Request) -> Caller:
 
 @contextlib.contextmanager
 def _failures_logged(request: web.Request, way: SignInWay, name: str = "") -> Iterator[None]:
-    """Log and count a sign-in that fails because the code in the `with` block refuses it. The error is raised again.
+    """If the code in the `with` block refuses a sign-in, log and count the failure, then raise the error again.
 
     The log line has the caller's address and `name`, for programs such as fail2ban.
     """
@@ -352,16 +352,16 @@ def _failures_logged(request: web.Request, way: SignInWay, name: str = "") -> It
 
 
 async def _token_account(request: web.Request) -> int | None:
-    """The id of the account whose token was sent; None without a valid token. For routes that need no token."""
+    """The id of the account whose access token was sent; None without a valid token. For routes that need no token."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return await request.app[SERVICES].accounts.holder(token) if scheme == "Bearer" else None
 
 
 @contextlib.asynccontextmanager
 async def _own_guess(request: web.Request) -> AsyncIterator[None]:
-    """Count a guess of the caller's own current password, which the code in the `with` block checks.
+    """Count an attempt to enter the caller's own current password, which the `with` block checks.
 
-    The guess is not counted if the block raises nothing. Raises RateLimited after too many guesses.
+    If the block raises no error, the attempt does not count. Raises RateLimited after too many attempts.
     """
     db = request.app[SERVICES].database.http
     candidate = await accounts.candidate_by_id(db, request[ACCOUNT_ID], _caller(request).origin)
@@ -371,14 +371,15 @@ async def _own_guess(request: web.Request) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def _one_guess(request: web.Request, candidate: LoginCandidate) -> AsyncIterator[None]:
-    """Count a guess of a password, which the code in the `with` block checks. Raises RateLimited after too many.
+    """Count an attempt to enter a password, which the `with` block checks. Raises RateLimited after too many attempts.
 
-    The guess is not counted if the block raises nothing. `candidate`: the name that the caller gave, and its account.
+    If the block raises no error, the attempt does not count. `candidate`: the name that the caller entered, and the
+    account with this name.
 
-    Guesses are counted for each account: from all addresses, for all spellings of its name, in all server processes. A
+    Attempts are counted per account, whatever the caller's address, the spelling of the name, or the server process. A
     browser or network from which the account has signed in before has a separate count, so that strangers cannot lock
-    the owner out. Guesses for names without an account are counted apart from those for accounts, so that many of them
-    evict no account's count from the rate limiter's memory.
+    the owner out. Names without an account are counted separately. Otherwise many such names could push the counts of
+    accounts out of the rate limiter's memory.
     """
     per_address = request.app[SERVICES].limiter.budgets[LimitClass.AUTH]
     budget = Budget(min(per_address.capacity, MAX_GUESSES), per_address.seconds * GUESS_WINDOWS)

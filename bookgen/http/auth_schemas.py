@@ -31,7 +31,7 @@ class Password(String):
 
 
 class GivenPassword(Password):
-    """The account's current password, which is compared with the stored one. Only its length is checked here."""
+    """The account's current password, to be compared with the stored password. Only its length is validated."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(minimum=1, maximum=1024, **kwargs)
@@ -124,7 +124,7 @@ class SignedInSchema(Schema):
 
 
 class RegisteredSchema(Schema):
-    """The new account, with `tokens` or, if the address must be verified first, `email_verification_required`."""
+    """The new account, with its `tokens` or, if its address must be verified first, `email_verification_required`."""
 
     user = fields.Nested(NewUserSchema, required=True)
     message = fields.String(required=True)

@@ -1,4 +1,4 @@
-"""The story bible, from which every chapter is written. The book's author can read and change it."""
+"""The story bible: what has been decided about a book. Every chapter is written from it. The author can change it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas of the story bible: what is settled about a book, from which every chapter is written."""
+"""Schemas of the story bible: what has been decided about a book. Every chapter is written from it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class BibleChangesSchema(Body):
 
 
 class BibleSchema(Schema):
-    """The whole story bible. Every chapter that is not written yet will be written from it."""
+    """The whole story bible. Chapters that have not been written yet will be written from it."""
 
     kind = fields.String(required=True, allow_none=True, validate=choice(StoryKind))
     premise = fields.String(required=True)

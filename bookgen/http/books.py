@@ -163,10 +163,10 @@ async def duplicate_book(request: web.Request) -> web.Response:
 
 @dataclass(frozen=True, slots=True)
 class LoadedBook:
-    """A book as read from the database. `detail`: its detail form as JSON, without the estimate and the chapters.
+    """A book as read from the database. `detail`: the book as JSON, without the estimate and the chapters.
 
-    `unchanged`: the chapters whose cached JSON is still valid, by id; their text was not read. `sketches`: all
-    chapters, in order. They include the texts that were read, unless the book is `large`: then they have no text.
+    `unchanged`: the chapters whose cached JSON is still valid, by id; their texts were not read. `sketches`: all
+    chapters, in order, with the texts that were read. If the book is `large`, the sketches have no texts.
     """
 
     book: Book
@@ -190,15 +190,15 @@ BOOK_VERSION: web.RequestKey[str] = web.RequestKey("book_version")  # of the boo
 
 
 def version_read(request: web.Request) -> str | None:
-    """The version of the book that If-Match was compared with, or None without If-Match."""
+    """The version of the book with which If-Match was compared; None if the request has no If-Match."""
     return request[BOOK_VERSION] if "If-Match" in request.headers else None
 
 
 async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
-    """The response with the whole book and its ETag. If the caller asked for some fields only, it has only those.
+    """A response with the whole book and its ETag, or with only the fields that the caller asked for.
 
-    A GET of a version that the caller already has is answered with 304. Otherwise, `code` is the status. Raises
-    NotFound if there is no such book or it is another account's.
+    If the caller already has the current version, a GET returns 304. Otherwise the status is `code`. Raises NotFound if
+    the account has no such book.
     """
     found = errors.must_exist(await books.version(request.app[SERVICES].database.http, request[ACCOUNT_ID], book_id))
     request[BOOK_VERSION], request[SHOWN_BOOK] = found.version, book_id
@@ -219,12 +219,15 @@ async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> 
 
 
 def _tag(version: str, estimated: Mapping[str, Any], progress: Mapping[str, Any] | None) -> str:
-    """The ETag of a book. `progress`: that of an active run, which can change while `version` stays the same."""
+    """The ETag of a book. `progress`: the progress of an active run, which changes without changing `version`.
+
+    A run is the writing of a book.
+    """
     return tag_of(replies.dump([version, estimated, progress]))
 
 
 async def _load(request: web.Request, book_id: int, cached: Mapping[int, CachedChapter]) -> LoadedBook:
-    """Load the book. `cached`: chapters that need not be read. Raises NotFound unless the book is the caller's."""
+    """Load the book. `cached`: chapters that need not be read. Raises NotFound if the account has no such book."""
     async with request.app[SERVICES].database.http.acquire() as connection:
         whole = errors.must_exist(await whole_books.find(connection, request[ACCOUNT_ID], book_id))
         artwork = await _artwork(connection, whole, request.app[SERVICES].site.public_url)
@@ -253,7 +256,7 @@ def _answer(request: web.Request, found: BookVersion, loaded: LoadedBook, code: 
 
 
 def _part(request: web.Request, found: BookVersion, loaded: LoadedBook, code: int, view: BookView) -> web.Response:
-    """The requested part of the book. It has the ETag of the whole book, which a later change can send as If-Match."""
+    """The requested part of the book. Its ETag is that of the whole book, so a later change can send it as If-Match."""
     estimated, condition = _estimated(_estimate(request, loaded.book, loaded.chapters)), IfNoneMatch(request)
     tag = _tag(found.version, estimated, loaded.progress if found.active else None)
     if condition.matches(minimal_tag(tag) if view.minimal and request.method in READS else tag):
@@ -271,9 +274,9 @@ def _part(request: web.Request, found: BookVersion, loaded: LoadedBook, code: in
 def _with_chapters(
     request: web.Request, loaded: LoadedBook, before: bytes, code: int, view: BookView | None = None
 ) -> web.Response:
-    """The response with the book's chapters after `before`, the JSON up to them. Long texts are sent in pieces.
+    """The response with the chapters after `before`, which is the JSON up to them. Sends long texts in pieces.
 
-    `view`: which fields of a chapter it has; None for all of them.
+    `view`: the fields of each chapter to include; None for all fields.
     """
     pick, pictures = view.of_chapter if view else dict[str, Any], loaded.artwork.illustrations
     if loaded.large and (view is None or "content" in view.chapters):
@@ -283,7 +286,7 @@ def _with_chapters(
 
 
 def _as_cached(request: web.Request, found: BookVersion, loaded: LoadedBook) -> CachedBook:
-    """The loaded book as the cache stores it. `found`: the version, which was read before the book was loaded."""
+    """The loaded book in the form that the cache stores. `found`: the version, read before the book was loaded."""
     versions, pictures, cached = found.of_chapters(), loaded.artwork.illustrations, dict[int, CachedChapter]()
     for sketch in loaded.sketches:
         number = sketch.chapter.id
@@ -300,7 +303,7 @@ def _joined(head: bytes, pieces: Iterable[bytes]) -> bytes:
 
 
 def _cached_answer(request: web.Request, cached: CachedBook, code: int) -> web.Response:
-    """The cached book with the current estimate, or 304 if the caller already has this version with this estimate."""
+    """The cached book with the current estimate. If the caller already has both, the response is 304."""
     estimated, condition = _estimated(cached.estimate), IfNoneMatch(request)
     if condition.matches(_tag(cached.version, estimated, None)):
         return condition.answer({})
@@ -318,9 +321,9 @@ def _estimated(estimate: Callable[[], Estimate] | None) -> dict[str, Any]:
 
 
 async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]) -> list[dict[str, Any]]:
-    """The books as JSON in their list form, with the progress of each book's newest run.
+    """The books as JSON for a list, with the progress of each book's newest run (the writing of the book).
 
-    A run is the writing of a book. The progress of a book that never had a run is None.
+    The progress is None if the book never had a run.
     """
     db, account_id, public_url = (
         request.app[SERVICES].database.http,
@@ -343,7 +346,7 @@ async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]
 
 
 async def _artwork(db: DB, whole: WholeBook, public_url: str) -> shapes.BookArtwork:
-    """The covers and illustrations of a book that the caller owns."""
+    """The covers and illustrations of the book as JSON. The caller of this function has checked who owns the book."""
     book = whole.book
     found = await covers.of_book(db, book.id) if whole.has_covers else []
     pictures = await illustrations.of_book(db, book.id) if whole.has_pictures else []

@@ -1,4 +1,4 @@
-"""Schemas of books: creation, changes, and the three forms of answers."""
+"""Schemas of books: creating and changing a book, and the forms in which responses show a book."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class BookCreationSchema(Body):
 
 
 class BookChangesSchema(BookCreationSchema):
-    """The fields to change: any of the creation fields, and those of children's books."""
+    """The fields to change: any field of a new book, and the fields that only children's books have."""
 
     theme = String(
         500, metadata={"description": "The theme. Children's books only. Used when the next outline is generated."}
@@ -142,7 +142,7 @@ class BookChangesSchema(BookCreationSchema):
 
 
 class UsageSumSchema(Schema):
-    """The sum of model usage."""
+    """The total usage of AI models, such as tokens and cost."""
 
     calls = fields.Integer(required=True)
     input_tokens = fields.Integer(required=True)
@@ -166,7 +166,7 @@ class CharacterSchema(Schema):
 
 
 class QualityFindingSchema(Schema):
-    """What the quality gate (the automatic checks of a chapter) found in the model's text, or what it changed there."""
+    """Something that the quality gate (the automatic checks of a chapter) found or changed in the model's text."""
 
     chapter_number = fields.Integer(required=True)
     kind = fields.String(required=True)
@@ -293,7 +293,7 @@ class BookViewQuerySchema(Query):
 
     @post_load
     def whole_chapters(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return the query with the name `chapters`, if it is there, replaced by the names of all chapter fields."""
+        """Replace the name `chapters` in `fields` by the names of all chapter fields. Returns the query."""
         names = asked.get("fields", "").split(",")
         if CHAPTERS in names:
             names += [f"{CHAPTERS}.{name}" for name in ChapterSchema().fields]
@@ -308,7 +308,7 @@ class BookTitleSchema(Schema):
 
 @dataclass(frozen=True, slots=True)
 class BookArtwork:
-    """A book's covers and illustrations as JSON, ready for the answer. `illustrations`: by chapter id."""
+    """A book's covers and illustrations as JSON. `illustrations`: the illustrations of each chapter, by chapter id."""
 
     cover_image_url: str | None = None
     covers: Sequence[Mapping[str, Any]] = ()
@@ -319,7 +319,7 @@ class BookArtwork:
 def shown_in_list(
     book: Book, chapters_count: int, word_count: int, progress: dict[str, Any] | None, cover_image_url: str | None
 ) -> dict[str, Any]:
-    """The book as JSON in its list form, `BookListedSchema`. `progress`: None if its writing was never started."""
+    """The book as JSON for a list, as in `BookListedSchema`. `progress`: None if the book was never being written."""
     return as_json(
         BookListedSchema,
         book,
@@ -340,7 +340,7 @@ def shown_whole(
     artwork: BookArtwork,
     font_warning: str | None = None,
 ) -> dict[str, Any]:
-    """The book as JSON in its detail form, `BookSchema`, without the chapters and the fields of `estimated`."""
+    """The book as JSON, as in `BookSchema`, but without the chapters and the fields that `estimated` returns."""
     words = sum(chapter.word_count for chapter in chapters)
     return {
         **shown_in_list(book, len(chapters), words, progress, artwork.cover_image_url),
@@ -356,7 +356,7 @@ def shown_whole(
 def estimated(estimate: Estimate | None) -> dict[str, Any]:
     """The JSON fields with the estimated cost and time of writing the whole book.
 
-    `estimate`: None for a book without an outline. Then both fields are null.
+    Both fields are null if `estimate` is None, because the book has no outline.
     """
     return {
         "estimated_cost_micros": estimate and estimate.cost_micros,

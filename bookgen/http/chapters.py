@@ -1,4 +1,4 @@
-"""Chapters: read, save, rewrite by the model, and the history."""
+"""Chapters: read, save, rewrite by the model, and list and restore former texts."""
 
 from __future__ import annotations
 
@@ -97,9 +97,9 @@ async def change_chapter(request: web.Request) -> web.Response:
 
 
 async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
-    """Compare If-Match with the chapter's ETag and return the chapter. Without If-Match, read nothing and return None.
+    """The chapter, if its ETag matches If-Match. Raises Conflict if it does not.
 
-    Raises Conflict if the ETags differ.
+    Without If-Match, this reads nothing and returns None.
     """
     if "If-Match" not in request.headers:
         return None
@@ -140,7 +140,7 @@ async def regenerate_chapter(request: web.Request) -> web.Response:
 
 
 async def _rewrite_passage(request: web.Request, chapter: Chapter, start: int, end: int) -> web.Response:
-    """Have the model rewrite `content[start:end]`. The answer is a suggestion that contains the new text."""
+    """Have the model rewrite `content[start:end]`. The response is a suggestion with the new text."""
     services, account_id = request.app[SERVICES], request[ACCOUNT_ID]
     text = chapter.content[start:end]
     if end > len(chapter.content):

@@ -126,5 +126,5 @@ class RevisionSchema(RevisionListedSchema):
 
 
 def shown_chapter(chapter: Chapter, illustrations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A chapter as JSON. `illustrations`: its pictures, as JSON too."""
+    """A chapter as JSON. `illustrations`: the chapter's illustrations, as JSON already."""
     return as_json(ChapterSchema, chapter, book=chapter.book_id, illustrations=list(illustrations))

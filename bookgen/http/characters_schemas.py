@@ -28,7 +28,10 @@ _CHARACTER = {
 
 
 class Characters(fields.Field[list[dict[str, str]]]):
-    """A list of names, a list of objects with a name and a description, or one text. Loaded as a list of objects."""
+    """The characters of a children's book, converted to a list of objects with a name and a description.
+
+    The request may send a list of names, a list of objects, or one text.
+    """
 
     def __init__(self, metadata: dict[str, Any], **kwargs: Any) -> None:
         several = {"type": "array", "maxItems": MAX_FIGURES, "items": {"anyOf": [_CHARACTER, _TEXT]}}
@@ -42,7 +45,7 @@ class Characters(fields.Field[list[dict[str, str]]]):
 
 
 def _character(value: Any) -> dict[str, str] | None:
-    """The character as an object with a name and a description, or None for a blank text."""
+    """The character as an object with a name and a description; None for a blank text."""
     match value:
         case str():
             name, *rest = _APART.split(_text(value, MAX_DESCRIPTION_LENGTH), maxsplit=1)

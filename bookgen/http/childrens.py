@@ -1,4 +1,4 @@
-"""Children's books: creation. The endpoints of books handle the rest."""
+"""Creates children's books. Other requests about them go to the same endpoints as for other books."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Covers: generate variants and choose one."""
+"""Covers: generate variants and select one."""
 
 from __future__ import annotations
 

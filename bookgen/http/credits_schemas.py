@@ -58,9 +58,9 @@ class CreditCheckoutSchema(CheckoutSchema):
 
 
 def shown_package(package: CreditPackage, dearest: int) -> dict[str, Any]:
-    """A credit package as JSON. `dearest`: the highest price per book of all packages, in cents.
+    """A credit package as JSON. `dearest`: the highest price per book among all packages, in cents.
 
-    `savings_percent` says how much cheaper a book of this package is.
+    `savings_percent` in the result says how much cheaper a book is with this package.
     """
     per_book = cents_per_book(package)
     return as_json(

@@ -1,4 +1,4 @@
-"""The declaration of a book's origin, which publishing platforms ask its author for."""
+"""The declaration of who made a book: people or AI models. Publishing platforms ask authors for it."""
 
 from __future__ import annotations
 

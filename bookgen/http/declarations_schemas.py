@@ -1,4 +1,4 @@
-"""The form of a book's declaration of origin."""
+"""The schema of the declaration of who made a book: people or AI models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports: the book as a file, the preview, and its pages as HTML."""
+"""Exports: the book as a file, the preview, and the pages as HTML."""
 
 from __future__ import annotations
 
@@ -127,7 +127,10 @@ def _file(file: ExportedFile) -> web.Response:
 
 
 def disposition(filename: str) -> str:
-    """The header Content-Disposition of a download (RFC 6266): the file name in ASCII for old clients, and in UTF-8."""
+    """The value of the Content-Disposition header (RFC 6266) for a download.
+
+    It has the file name twice: in ASCII for old clients, and in UTF-8.
+    """
     plain = unicodedata.normalize("NFKD", filename).encode("ascii", "ignore").decode().replace('"', "").strip()
     stem, _, extension = plain.rpartition(".")
     plain = f"{stem.strip() or 'book'}.{extension}"

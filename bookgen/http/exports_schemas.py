@@ -53,7 +53,7 @@ ExportSettingsSchema = _SettingsBase.from_dict(
 
 
 class ChosenSettings(fields.Nested):
-    """The field of the export settings that are stored with a book: only the settings that were sent, no defaults."""
+    """The export settings stored with a book: only the settings that the request has sent, without defaults."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(ExportSettingsSchema, **kwargs)

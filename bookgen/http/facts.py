@@ -1,4 +1,4 @@
-"""The facts of a story: what its chapters say, each with a quote, and the author's decision on each."""
+"""The facts of a story: what the chapters say, each with a quote, and the author's decisions on facts."""
 
 from __future__ import annotations
 

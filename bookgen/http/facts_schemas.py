@@ -13,9 +13,9 @@ MAX_REASON_CHARACTERS = 500
 
 
 class FactSchema(Schema):
-    """One thing that a chapter says about the story. Later chapters must agree with it.
+    """A statement that a chapter makes about the story. Later chapters must agree with it.
 
-    Automatic checks compare it with other facts to find contradictions.
+    Automatic checks compare facts to find contradictions.
     """
 
     id = fields.Integer(required=True)
@@ -47,7 +47,7 @@ class FactSchema(Schema):
 
 
 class FactChangesSchema(Body):
-    """The author's decision on a fact. A field that is left out stays as it is."""
+    """The author's decision on a fact. A field that is left out is not changed."""
 
     value = String(
         MAX_FACT_CHARACTERS,

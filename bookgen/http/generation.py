@@ -1,4 +1,4 @@
-"""Runs: start, follow, pause, resume and stop the writing of a book."""
+"""Runs: start, follow, pause, resume and stop a run. A run is the writing of a book."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ async def _steer(request: web.Request, command: Command, message: str) -> web.Re
 
 
 async def progress_of(request: web.Request, book_id: int) -> dict[str, Any] | None:
-    """The current status of the book's run, without the outline; None for a book that never had a run."""
+    """The current status of the book's run, without the outline; None if the book never had a run."""
     try:
         encoded = await request.app[SERVICES].supervisor.statuses.read_anew(request[ACCOUNT_ID], book_id)
     except errors.NotFound:
@@ -158,7 +158,7 @@ async def progress_of(request: web.Request, book_id: int) -> dict[str, Any] | No
 
 
 def progress_in_list(request: web.Request, progress: RunProgress | None) -> dict[str, Any] | None:
-    """The status of a run whose `progress` was read with a list of books; None without a run."""
+    """The status of a book's run, for a list of books; None if the book never had a run."""
     model = request.app[SERVICES].supervisor.resources.model
     return _without_outline(status.as_json(progress, model=model)) if progress else None
 

@@ -1,4 +1,4 @@
-"""Schemas of runs: the status, and the answers to start, pause, resume and stop."""
+"""Schemas of runs (the writing of a book): the status, and the responses to start, pause, resume and stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outlines: generate, edit, and rework some chapters."""
+"""Outlines: generate an outline, edit it, and have the model revise some of its chapters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas of the edits to an outline."""
+"""Schemas of changes to an outline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bookgen.services.revised_outline import MAX_CHAPTERS
 
 
 class OutlineEntrySchema(ChapterPlanChangesSchema):
-    """One chapter of the outline. The fields of its plan can be next to its title, or under `plan`."""
+    """One chapter of the outline. The fields of the chapter's plan can be sent at the top level or under `plan`."""
 
     id = Integer(minimum=1)
     chapter_number = Integer(minimum=1)
@@ -24,7 +24,7 @@ class OutlineEntrySchema(ChapterPlanChangesSchema):
 
     @post_load
     def gather_plan(self, entry: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Move the fields of the plan that are next to the title under `plan`."""
+        """Move the fields of the plan from the top level to `plan`."""
         beside = {name: entry.pop(name) for name in ChapterPlanChangesSchema().fields if name in entry}
         return {**entry, "plan": {**entry.get("plan", {}), **beside}}
 

@@ -1,4 +1,4 @@
-"""The payment processor: its billing portal, its invoices, its webhook, and the helpers of all checkouts."""
+"""Payments: the billing portal, invoices, the payment processor's webhook, and the response of all checkouts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def list_payments(request: web.Request) -> web.Response:
 @response_schema(shapes.ReceivedSchema)
 @refuses(errors.InvalidInput)
 async def receive(request: web.Request) -> web.Response:
-    """Receive a webhook event. It is authenticated by the signature of its raw body."""
+    """Receive a webhook event. The signature of the raw body authenticates it."""
     payload = await bodies.read(request)
     await request.app[SERVICES].payments.receive(payload, request.headers.get("Stripe-Signature", ""))
     return replies.json({"received": True})
@@ -57,5 +57,5 @@ def return_urls(body: Mapping[str, Any]) -> ReturnUrls:
 
 
 def session(checkout: HostedCheckout) -> web.Response:
-    """The answer to a checkout request: the id and the URL of the payment page."""
+    """The response to a checkout request: the id and the URL of the payment page."""
     return replies.json({"sessionId": checkout.session_id, "url": checkout.url})

@@ -1,4 +1,4 @@
-"""Schemas of a chapter's plan: the scenes of a story, or the question and steps of non-fiction."""
+"""Schemas of a chapter's plan: scenes for a story, or a question and steps for non-fiction."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ChapterPlanChangesSchema(Body):
 
 
 class ChapterPlanSchema(Schema):
-    """What the chapter is written from, besides its title and summary. Empty fields are left out."""
+    """The chapter is written from this plan, its title and its summary. Empty fields are left out."""
 
     scenes = fields.List(fields.Nested(SceneSchema))
     sets_up = fields.List(fields.String())

@@ -188,7 +188,7 @@ async def apply_suggestions(request: web.Request) -> web.Response:
 
 
 def _suggestion(request: web.Request) -> tuple[int, int, int]:
-    """The account's id, and the ids of the report and the suggestion in the path."""
+    """The id of the account, and the ids of the report and of the suggestion in the path."""
     return request[ACCOUNT_ID], path_id(request), path_id(request, "suggestion_id")
 
 

@@ -136,7 +136,7 @@ def _refuse_false(value: bool) -> None:
 
 @schema_keywords(minProperties=1)
 class ApplyManySchema(Body):
-    """Which suggestions to apply: those with certain ids, those of certain severities, or all safe ones.
+    """Which suggestions to apply: by id, by severity, or all that are safe to apply without review.
 
     If several fields are sent, `suggestion_ids` takes precedence over `severity`, and `severity` over `safe`.
     """
@@ -211,9 +211,9 @@ def _entry(report: Report) -> str:
 
 
 def _unread_chapters_note(unread: Sequence[Unread]) -> str:
-    """A sentence for each group of chapters that only the built-in rules checked, wholly or partly, and why.
+    """Sentences that say which chapters only the built-in rules have checked, wholly or in part, and why.
 
-    `unread`: the chapters that the model has not read, or not completely.
+    `unread`: the chapters that the model has not read, or has not read completely.
     """
     told = ""
     for (whole, refused), some in groupby(sorted(unread, key=_kind), key=_kind):

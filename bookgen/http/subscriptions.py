@@ -100,7 +100,7 @@ async def checkout(request: web.Request) -> web.Response:
 
 
 async def _next_plan(db: DB, subscription: Subscription) -> dict[str, Any] | None:
-    """The smaller plan that the account has chosen and that begins when the paid period ends; None if there is none."""
+    """The plan that begins when the paid period ends, if the account has chosen a smaller plan; otherwise None."""
     plan = subscription.next_plan and await plans.find(db, subscription.next_plan)
     if not plan:
         return None
@@ -113,7 +113,7 @@ async def _next_plan(db: DB, subscription: Subscription) -> dict[str, Any] | Non
 
 
 async def subscription_of(request: web.Request, account_id: int) -> dict[str, Any] | None:
-    """The subscription as it is nested in a profile, or None for an account without one."""
+    """The subscription as JSON for the account's profile; None if the account has no subscription."""
     db = request.app[SERVICES].database.http
     subscription = await subscriptions.find(db, account_id)
     if subscription is None:

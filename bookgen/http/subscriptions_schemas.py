@@ -85,7 +85,7 @@ class PlanCheckoutSchema(CheckoutSchema):
 
 
 class PlanCheckoutResultSchema(Schema):
-    """The checkout session to pay in, or, if the plan could be changed without a payment page, what has changed."""
+    """The checkout page to pay on (`sessionId`, `url`), or what has changed if no payment page was needed."""
 
     sessionId = fields.String()
     url = fields.String()
@@ -101,7 +101,7 @@ def shown_plan(plan: Plan) -> dict[str, Any]:
 
 
 def shown_subscription(subscription: Subscription, standing: Standing) -> dict[str, Any]:
-    """The subscription as JSON. `standing`: the plan and the period that apply now."""
+    """The subscription as JSON. `standing`: the plan and the period that apply to the account now."""
     return as_json(
         SubscriptionSchema,
         subscription,

@@ -31,7 +31,7 @@ PICTURE_BYTES = 1_000_000  # of a painted picture with its thumbnail; few are la
 
 @dataclass(frozen=True, slots=True)
 class WrittenCover:
-    """A cover whose files are stored, and whose rows are not stored yet."""
+    """A cover whose files are stored, but whose database rows are not stored yet."""
 
     made: MadeCover
     picture: NewFile
@@ -48,7 +48,7 @@ class Artwork:
     async def generate_covers(
         self, account_id: int, book_id: int, *, count: int, style: str, prompt: str
     ) -> list[Cover]:
-        """Make `count` new covers. Returns those that succeeded; only these use the allowance of images.
+        """Make `count` new covers. Returns the successful ones; failed covers do not use the image allowance.
 
         `style` and `prompt`: the user's wishes. Raises the first failure if all fail.
         """
@@ -71,13 +71,13 @@ class Artwork:
     async def paint_cover(
         self, account_id: int, book_id: int, run_id: UUID, halt: HaltSwitch
     ) -> Callable[[DB], Awaitable[None]] | None:
-        """Make a cover for a run. Returns the function that stores and selects it, for the run's own transaction.
+        """Make a cover during the run that writes the book. Returns a function that stores and selects the cover.
 
-        None if the book already has a selected cover. The allowance is held under the run's id, so a repetition after a
-        crash holds it only once.
+        The run calls this function in its own transaction. Returns None if the book already has a selected cover. The
+        image is reserved under the run's id, so a repetition after a crash reserves no second image.
 
         Raises NotFound; UpstreamAIError if no picture could be made; QuotaExceeded if no image is left; and
-        PlanUpgradeRequired if the account has no room to store it.
+        PlanUpgradeRequired if the account has no storage left for the cover.
         """
         db = self._database.http
         book = await self._book(account_id, book_id)
@@ -115,10 +115,11 @@ class Artwork:
         run_id: UUID | None = None,
         halt: HaltSwitch | None = None,
     ) -> PictureOrder:
-        """Prepare an order of covers for the PictureMaker. `before`: the covers that the book has already.
+        """Collect what PictureMaker needs to make covers of the book. `before`: the covers that the book has already.
 
-        If bookgen draws the covers of a prose book that has text, the text model proposes a design first. `run_id`: the
-        run that the covers are for. Raises CallsHalted if that model call is not made because `halt` is set.
+        If bookgen itself draws the covers of a prose book that has text, the text model proposes a design first.
+        `run_id`: the run (the writing of the book) that needs the cover, if any. Raises CallsHalted if `halt` prevents
+        this model call.
         """
         material = Material(book, *await texts.chapters(self._database.http, book.id))
         order = PictureOrder(
@@ -141,7 +142,7 @@ class Artwork:
             await books.touch(connection, book_id)
 
     async def illustrate(self, account_id: int, chapter_id: int, *, prompt: str, caption: str) -> Illustration:
-        """Add a new picture: in the middle of the chapter or, in a children's book, before the chapter's text."""
+        """Make a picture and put it in the middle of the chapter; in a children's book, before the chapter's text."""
         db = self._database.http
         chapter = must_exist(await chapters.find(db, account_id, chapter_id))
         book = await self._book(account_id, chapter.book_id)
@@ -172,7 +173,7 @@ class Artwork:
                 return kept
 
     async def _require_room(self, account_id: int, pictures: int = 1) -> None:
-        """Raise PlanUpgradeRequired if the account has no room to store the pictures, before they are painted."""
+        """Raise PlanUpgradeRequired if the account has too little storage left for that many new pictures."""
         db, quota = self._database.http, self._quota
         await require_room(db, quota, await quota.standing(db, account_id), growth=pictures * PICTURE_BYTES)
 
@@ -188,14 +189,14 @@ class Artwork:
         return Copy(book.title, book.subtitle, author, book.content_language)
 
     async def _written(self, made: MadeCover) -> WrittenCover:
-        """Write the cover's files, before the transaction that adds its rows."""
+        """Write the cover's files. Call it before the transaction that adds the cover's database rows."""
         db = self._database.http
         picture, thumbnail = [await self._files.keep(db, each.data) for each in (made.picture, made.thumbnail)]
         return WrittenCover(made, picture, thumbnail)
 
 
 async def _keep_cover(connection: DB, book_id: int, written: WrittenCover, style: str, prompt: str) -> Cover:
-    """Store a cover. `style` and `prompt` are those of the request; an empty style becomes the name of the design."""
+    """Store a cover with the `style` and `prompt` of the request. An empty style becomes the name of the design."""
     made = written.made
     picture, small = made.picture, made.thumbnail
     return await covers.add(

@@ -38,7 +38,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BackupPlan:
-    """Where scheduled backups are stored, the seconds between two of them, and how many are kept."""
+    """The folder of scheduled backups, the seconds from one backup to the next, and how many backups are kept."""
 
     folder: Path
     every: float
@@ -46,7 +46,7 @@ class BackupPlan:
 
 
 class BackupSchedule:
-    """Makes a backup if the newest verified one in the folder is too old, and then deletes the oldest."""
+    """Makes a backup if the newest verified backup in the folder is too old, and then deletes the oldest backups."""
 
     def __init__(
         self,
@@ -55,11 +55,11 @@ class BackupSchedule:
         may_begin: Callable[[], bool],
         shortage: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """Back up the database at `direct_dsn` as in `plan`.
+        """Back up the database at `direct_dsn` as described by `plan`.
 
-        `may_begin` says whether this process may start work: it may if other processes see it as alive and it is not
-        shutting down. `shortage` says why the data folder's disk has no room for the copy of the database that verifies
-        a backup; None if it has room.
+        `may_begin`: whether this process may start work, so that other processes see it as alive and it is not shutting
+        down. `shortage`: why the data folder's disk has no room for a copy of the database, which is needed to verify a
+        backup; None if it has room.
         """
         self._dsn = direct_dsn
         self._plan = plan
@@ -91,7 +91,7 @@ class BackupSchedule:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Make a backup if it is time for one and no other process is making one."""
+        """Make a backup if one is due and no other process is making one."""
         if not self._may_begin() or time.monotonic() < self._not_before:
             return
         connection = await connect_unbounded(self._dsn)
@@ -134,7 +134,7 @@ class BackupSchedule:
         log.info("backup_made", file=str(path), seconds=round(time.monotonic() - began, 1), deleted=len(deleted))
 
     async def _backed_up(self, path: Path, connection: asyncpg.Connection) -> tuple[int, str]:
-        """Run the command. Returns its exit code and what it wrote to standard error."""
+        """Run `bookgen backup`. Returns its exit code and what it wrote to standard error."""
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "bookgen", "backup", str(path), "--without-missing",
             stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, start_new_session=True,
@@ -166,7 +166,7 @@ class BackupSchedule:
 
 
 async def _ended(process: Process) -> None:
-    """Stop the process as Ctrl-C would, so that it removes its partial files, and kill it if that fails."""
+    """Interrupt the process as Ctrl-C does, so that it removes its partial files. Kill it if it does not end soon."""
     if process.returncode is not None:
         return
     with contextlib.suppress(ProcessLookupError):
@@ -181,7 +181,7 @@ async def _ended(process: Process) -> None:
 
 @contextlib.contextmanager
 def _explained(folder: Path) -> Iterator[None]:
-    """Turn an OSError into a StartupError that says why the folder of BOOKGEN_BACKUP_DIR can't be used."""
+    """Turn an OSError into a StartupError that says why the folder BOOKGEN_BACKUP_DIR can't be used."""
     try:
         yield
     except OSError as error:
@@ -192,7 +192,7 @@ def _explained(folder: Path) -> Iterator[None]:
 
 
 def _prepare(folder: Path) -> None:
-    """Create the folder, and remove the partial backups that killed processes left in it."""
+    """Create the folder, and delete partial backups that killed processes left in it."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for left in folder.glob(f"*{PARTIAL}"):
         if NAME.fullmatch(left.name.removesuffix(PARTIAL)):
@@ -202,9 +202,9 @@ def _prepare(folder: Path) -> None:
 
 
 def rotate(folder: Path, keep: int, newest: Path, only: Container[Path] | None = None) -> list[Path]:
-    """Delete all scheduled backups except the `keep` newest, and never `newest`. Returns the deleted files.
+    """Delete all scheduled backups except the `keep` newest, but never `newest`. Returns the deleted files.
 
-    `only`: the backups to choose from; None: all. Call it only after `newest` was verified.
+    `only`: if it is not None, only these backups count and may be deleted. Call it only after `newest` was verified.
     """
     ours = sorted(
         path

@@ -31,10 +31,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StoryBible:
-    """What has been decided about a book. If nothing has been, a text is empty and a list has no entries.
+    """What has been decided about a book. An undecided field is an empty text, an empty list or None.
 
-    Each entry of `people`, `places` and `terms` is a mapping with a `name`. `authored` are the fields that the author
-    has written.
+    Each entry of `people`, `places` and `terms` is a mapping with a `name`. `authored`: the names of the fields that
+    the author has written.
     """
 
     kind: StoryKind | None
@@ -57,7 +57,7 @@ FIELDS = tuple(field.name for field in fields(StoryBible) if field.name != "auth
 
 
 def bible_of(book: Book) -> StoryBible:
-    """The book's bible. Values of the wrong type are dropped, because models and older versions wrote them."""
+    """The story bible of the book. Values of a wrong type, which models and older versions wrote, are left out."""
     settled = book.bible
     return StoryBible(
         kind=_kind(book),
@@ -108,12 +108,13 @@ async def change(
     sent: Mapping[str, Any],
     is_as_read: Callable[[Book], bool],
 ) -> Book:
-    """Change the author's entries in one transaction, and correct the facts that contradict them. Returns the book.
+    """Change the author's entries in the story bible, and correct facts that contradict them, in one transaction.
 
-    `sent`: fields from the request. `is_as_read`: whether the book is still in the version that the author has read.
+    `sent`: fields from the request. `is_as_read`: whether the book still has the version that the author has read.
+    Returns the book.
 
-    Then find where chapters contradict the bible (`note_deviations`). If the database fails before these findings are
-    stored, the change is kept, and the next change finds them again.
+    Afterwards, `note_deviations` stores where the chapters contradict the bible. If the database fails during this, the
+    author's change stays saved, and the next change makes up for it.
 
     Raises NotFound, PlanUpgradeRequired, and Conflict if the book has changed since it was read.
     """
@@ -146,10 +147,10 @@ COMPARED = ("bible", "authored_bible", "bible_changes")
 
 
 async def note_deviations(pool: Pool, account_id: int, book: Book) -> None:
-    """Find where each written chapter contradicts the bible, and store this instead of the earlier findings.
+    """Find where each written chapter contradicts the story bible. Replaces the stored findings of the last comparison.
 
     The texts are compared without a lock or a connection. If the bible changes in the meantime, nothing is stored,
-    because that change compares the texts again.
+    because the change itself starts another comparison.
     """
     written = [each for each in await chapters.of_book(pool, book.id) if each.content.strip()]
     noted = await facts.of_book(pool, book.id)
@@ -171,9 +172,9 @@ async def _correct_facts(connection: Connection, before: Book, changed: Book) ->
 
 
 def authors_changes(book: Book, sent: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of `sent` whose values the author has changed, in the stored form.
+    """The fields of `sent` whose values differ from the book's story bible, in the stored form.
 
-    None: the author has emptied the field, so its entry is removed. A field sent back unchanged is left out.
+    The value None means that the author has emptied the field, so its entry is removed.
     """
     stored = {name: _stored(value) for name, value in sent.items()}
     present = bible_of(book)

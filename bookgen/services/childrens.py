@@ -21,10 +21,10 @@ PAGES_OF_A_SPREAD = 2
 
 
 async def create_childrens(connection: Connection, quota: Quota, account_id: int, new: Mapping[str, Any]) -> Book:
-    """Store a draft with empty spreads. POST …/generate-outline/ or the first run plans what they show.
+    """Store a draft with empty spreads. Their contents are planned by POST …/generate-outline/ or when writing starts.
 
-    Raises PlanUpgradeRequired without the add-on or without storage for the book, and BookQuotaExceeded if neither the
-    plan's allowance nor a credit covers the book.
+    Raises PlanUpgradeRequired without the add-on or without storage for the book. Raises PlanUpgradeRequired or
+    BookQuotaExceeded if neither the plan's allowance nor a credit can pay for the book.
     """
     age, spreads = AgeRange(new["age_range"]), new["page_count"] // PAGES_OF_A_SPREAD
     words = AGE_LIMITS[age].words

@@ -1,4 +1,4 @@
-"""Copy a book with its pictures. Files outside the database are copied before the transaction that adds the copy."""
+"""Copies a book with its pictures. Files outside the database are copied before the transaction that adds the rows."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from bookgen.store.stored_files import NewFile
 
 
 class _FilesChanged(Exception):
-    """One of the book's pictures is in a file that has not been copied yet."""
+    """One of the book's pictures is stored in a file that has not been copied yet, so copying has to be tried again."""
 
 
 async def copy_book(db: asyncpg.Pool, files: Files, quota: Quota, account_id: int, book_id: int) -> Book:
     """Create a draft with the same texts and pictures.
 
-    Raises NotFound, FilesUnavailable, and PlanUpgradeRequired if the plan has no room for both books.
+    Raises NotFound; FilesUnavailable; and PlanUpgradeRequired if the account has too little storage for the copy.
     """
     copied: dict[int, NewFile | None] = {}
     try:

@@ -28,7 +28,7 @@ MAX_TRIES = 10
 
 @dataclass(frozen=True, slots=True)
 class AppliedSuggestions:
-    """How many suggestions were applied, how many are stale (their text has changed), and the changed chapters' ids."""
+    """The numbers of applied and stale suggestions (their text has changed), and the ids of the changed chapters."""
 
     applied: int
     stale: int
@@ -36,16 +36,16 @@ class AppliedSuggestions:
 
 
 class Corrections:
-    """Applies corrections to chapters in the database."""
+    """Applies suggestions to chapters in the database."""
 
     def __init__(self, pool: Pool, quota: Quota) -> None:
         self._pool = pool
         self._quota = quota
 
     async def apply(self, account_id: int, report_id: int, chosen: Callable[[Suggestion], bool]) -> AppliedSuggestions:
-        """Apply the chosen pending suggestions, one transaction per chapter. Former texts become revisions.
+        """Apply the chosen pending suggestions, one transaction per chapter. Each replaced text becomes a revision.
 
-        A finding without a replacement stays pending.
+        A suggestion without a replacement text stays pending.
         """
         by_chapter: defaultdict[int, set[int]] = defaultdict(set)
         stale = 0
@@ -58,16 +58,19 @@ class Corrections:
         return AppliedSuggestions(applied, stale + found_stale, [chapter for chapter, (a, _) in done.items() if a])
 
     async def apply_safe_of_run(self, account_id: int, run_id: UUID) -> None:
-        """Apply the suggestions that need no review from the run's proofreading report, if it has one. Idempotent."""
+        """Apply the suggestions that need no review from the proofreading report of a run (the writing of a book).
+
+        Does nothing if the run has no such report. Idempotent.
+        """
         report_id = await reports.of_run(self._pool, run_id, ReportKind.PROOFREADING)
         if report_id is not None:
             await self.apply(account_id, report_id, lambda each: each.safe)
 
     async def update_offsets(self, account_id: int, chapter_id: int) -> None:
-        """Update the offsets of the chapter's pending suggestions after its text has changed.
+        """Update the offsets of the chapter's pending suggestions after the chapter's text has changed.
 
-        If the chapter keeps changing, the suggestions keep their old offsets. No error is raised, since the caller only
-        wants to read them.
+        If the text keeps changing, the suggestions keep their old offsets. This raises no error, since the caller only
+        wants to read the suggestions.
         """
         with contextlib.suppress(Conflict):
             await self._apply(account_id, chapter_id, ())
@@ -89,10 +92,10 @@ class Corrections:
         return applied, stale
 
     async def _apply(self, account_id: int, chapter_id: int, chosen: Collection[int]) -> Placement:
-        """Apply the chosen suggestions to the chapter, and find the places of its other suggestions in the new text.
+        """Apply the chosen suggestions to the chapter. Returns the new text and where the other suggestions are in it.
 
-        The new text is computed without holding a connection. It is saved only if the chapter and its suggestions have
-        not changed meanwhile; otherwise it is computed again.
+        The new text is computed without holding a connection. It is saved only if neither the chapter nor its
+        suggestions have changed meanwhile; otherwise it is computed again.
         """
         for _ in range(MAX_TRIES):
             chapter = await chapters.find(self._pool, account_id, chapter_id)
@@ -110,9 +113,9 @@ class Corrections:
     async def _save(
         self, account_id: int, chapter: Chapter, pending: Sequence[Suggestion], corrected: CorrectedChapter
     ) -> bool:
-        """Save the new text and the state of the suggestions. Returns False if any of them has changed meanwhile.
+        """Save the new text and the suggestions. Returns False if the chapter or a suggestion has changed meanwhile.
 
-        If all applied corrections are safe, the chapter's digest (the summary for later chapters) stays valid.
+        If all applied suggestions are safe, the chapter's digest (the summary for later chapters) stays valid.
         """
         result = corrected.placement
         async with self._pool.acquire() as connection, connection.transaction():
@@ -134,7 +137,7 @@ class Corrections:
     async def _replace(
         self, connection: Connection, account_id: int, chapter_id: int, corrected: CorrectedChapter
     ) -> int:
-        """Replace the chapter's text and keep the former one. Returns the new content version."""
+        """Replace the chapter's text; the old text becomes a revision. Returns the new content version."""
         saved = await editing.save_chapter(
             connection,
             self._quota,
@@ -149,9 +152,10 @@ class Corrections:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedChapter:
-    """A chapter's suggestions after applying, and the number of words of its new text.
+    """The result of applying suggestions to a chapter. `words`: the number of words of the new text.
 
-    `hashes`: those of the former text and of the new one. `carries_digest`: all applied suggestions are safe.
+    `hashes`: of the old text and of the new text. `carries_digest`: all applied suggestions are safe, so the chapter's
+    digest (the summary for later chapters) stays valid.
     """
 
     placement: Placement

@@ -26,7 +26,7 @@ log = structlog.get_logger()
 
 
 class CoverDesigner:
-    """Proposes designs. The proposal is kept with the book, so that the same book gets the same covers."""
+    """Proposes cover designs. A proposal is stored with the book, so that the same book gets the same covers."""
 
     def __init__(
         self,
@@ -44,8 +44,8 @@ class CoverDesigner:
     ) -> CoverIdea | None:
         """The model's proposal for the book's covers; None if the call fails.
 
-        Without a proposal, the genre and chance decide what is drawn. `run_id`: the run that the cover is for. Raises
-        CallsHalted if the call is not made because `halt` is set.
+        Without a proposal, the book's genre and chance decide what is drawn. `run_id`: the run (the writing of the
+        book) that needs the cover, if any. Raises CallsHalted if `halt` prevents the call.
         """
         db, book = self._database.http, material.book
         asked = await compute(cover_idea.fingerprint, material)
@@ -82,7 +82,7 @@ class CoverDesigner:
                 await asyncio.shield(self._charge(request.stage, spent, material, run_id))
 
     async def _charge(self, stage: str, spent: tuple[Spent, ...], material: Material, run_id: UUID | None) -> None:
-        """Record the cost. For a run, wait until the database is available again."""
+        """Record the cost. If the calls are for a run (the writing of a book), wait until the database is available."""
         calls = tuple(
             model_calls.PaidCall(each.model, each.usage, self._price(each.model, each.usage), each.call_id)
             for each in spent
@@ -93,7 +93,7 @@ class CoverDesigner:
 
 
 class _PaidSteps(Steps):
-    """Makes the model calls of a proposal. No reply is stored, so each request is a new, paid call."""
+    """Makes the model calls of a proposal. Replies are not stored, so repeating a request is a new, paid call."""
 
     def __init__(
         self, designer: CoverDesigner, material: Material, run_id: UUID | None, halt: HaltSwitch | None

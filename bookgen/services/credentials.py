@@ -1,7 +1,7 @@
 """Content Credentials: C2PA manifests in pictures, signed with the server's own key, and read back from any file.
 
-c2pa-rs adds a random salt to each assertion, so no two manifests are the same. Pictures therefore get their manifest
-once, before they are stored. Files that must have the same bytes each time they are made get none.
+The library c2pa-rs adds a random salt to each assertion, so no two manifests are the same. A picture therefore gets its
+manifest once, before it is stored. Files that must have the same bytes each time they are made have no manifest.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ _VALID = ("Valid", "Trusted")
 
 
 def new_identity() -> str:
-    """Create a signing identity, as PEM: a private key, its certificate, and the certificate of its authority.
+    """Create a signing identity, as PEM: a private key, its certificate, and the certificate of the signing authority.
 
-    C2PA refuses self-signed certificates, so a new authority signs this one. The authority's private key is not kept.
+    C2PA refuses self-signed certificates, so the key's certificate is signed by a new authority, whose own private key
+    is not kept.
     """
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -91,15 +92,16 @@ class SigningFailed(Exception):
 
 
 class CredentialSigner:
-    """Signs with an identity that `new_identity` made."""
+    """Signs pictures with a signing identity, as returned by `new_identity`."""
 
     def __init__(self, identity: str) -> None:
         key, mark, certificates = identity.partition("-----BEGIN CERTIFICATE-----")
         self._key, self._chain = key.encode(), (mark + certificates).encode()
 
     def signed(self, picture: bytes, source: SourceType) -> bytes:
-        """The JPEG with a manifest that names its source. Raises SigningFailed. Takes milliseconds, longer the first
-        time.
+        """The JPEG `picture` with a signed manifest that names its source. Raises SigningFailed.
+
+        Takes milliseconds; the first call takes longer.
         """
         import c2pa
 
@@ -125,7 +127,7 @@ class CredentialSigner:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """The newest manifest of a file. `intact`: its signature is valid, and the file is unchanged since it was signed.
+    """The newest manifest of a file. `intact`: the signature is valid, and the file is unchanged since it was signed.
 
     `trusted`: the signer's certificate is on the reader's trust list. The certificates that bookgen makes for itself
     are not. `terms`: the IPTC names of the source types in the manifest, such as `trainedAlgorithmicMedia`.
@@ -138,7 +140,7 @@ class Credential:
 
 
 def read_credential(data: bytes, content_type: str) -> Credential | None:
-    """The file's C2PA manifest; None if it has none. Raises InvalidInput if it cannot be read."""
+    """The file's newest C2PA manifest; None if the file has none. Raises InvalidInput if the file cannot be read."""
     import c2pa
 
     try:

@@ -21,7 +21,7 @@ BY_MODEL = (SourceType.MODEL, SourceType.PARTLY_MODEL)
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """Who made a book. `words`: who wrote how many words of each chapter with text, by the chapter's number.
+    """Who made a book. `words`: by the number of each chapter with text, how many of its words were written by whom.
 
     `translator`: the model that translated the text, if any.
     """
@@ -37,17 +37,17 @@ class Declaration:
 
     @property
     def painted(self) -> int:
-        """How many pictures a model made, or made a part of."""
+        """The number of pictures that an image model made, wholly or partly."""
         return sum(each.source in BY_MODEL for each in self.pictures)
 
     @property
     def drawn(self) -> int:
-        """How many pictures bookgen's own code drew."""
+        """The number of pictures that bookgen's own code drew."""
         return sum(each.source is SourceType.DRAWN for each in self.pictures)
 
     @property
     def statement(self) -> str:
-        """The declaration in sentences, by the kinds of content that publishing platforms ask for."""
+        """The declaration as sentences about text, images and translations, as publishing platforms ask for it."""
         translation = f"{self.translator} translated the text." if self.translator else "none."
         return f"Text: {_of_text(self.text)} Images: {_of_images(self)} Translations: {translation}"
 
@@ -70,9 +70,9 @@ async def declare(db: DB, account_id: int, book_id: int) -> Declaration:
 
 
 async def words_of(db: DB, account_id: int, book_id: int, written: Sequence[Chapter]) -> dict[int, Share]:
-    """Who wrote how many words of each `written` chapter, by the chapter's number.
+    """How many words of each chapter in `written` were written by whom, by the chapter's number.
 
-    Former texts are read only for chapters that an author has edited.
+    Old texts are read only for chapters that an author has edited.
     """
     former: dict[int, list[FormerText]] = defaultdict(list)
     for each in await provenance.revisions(db, account_id, book_id):
@@ -93,7 +93,10 @@ async def _share(chapter: Chapter, compared: Sources, texts: Mapping[int, str]) 
 
 
 def source_of(words: Share, pictures: Iterable[SourceType]) -> SourceType | None:
-    """The declared origin of a file with these words and pictures; None if no model or sample text is involved."""
+    """The declared origin of a file with these words and pictures.
+
+    None if neither a model nor sample text contributed to the file.
+    """
     if words.model and not words.by_people:
         return SourceType.MODEL
     if words.model or any(each in BY_MODEL for each in pictures):
@@ -102,7 +105,7 @@ def source_of(words: Share, pictures: Iterable[SourceType]) -> SourceType | None
 
 
 def origin_of(words: Share) -> str:
-    """One word for a chapter: `model`, `human`, `sample`, or `edited` if people changed what was written for them."""
+    """Who wrote a chapter: `model`, `human`, `sample`, or `edited` if people changed a text of a model or a sample."""
     if words.by_people:
         return "edited" if words.model or words.sample else "human"
     return "model" if words.model else "sample"

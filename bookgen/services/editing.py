@@ -1,28 +1,28 @@
 """Editing: an author's changes to a book, its outline and its chapters.
 
 Each function is one transaction on the given connection. Like every transaction of the service, it locks rows in a
-fixed order, so that transactions never deadlock:
+fixed order, so that transactions never deadlock. A run is the writing of a book; an account has one slot for runs.
 
     rank  rows                            locked by
     1     the account                     `addresses.lock`, if its address or its tokens change
     2     the account's slot for runs     `slots.lock`: while it is held, no run is accepted and none ends
-    3     the account's usage period      `subscriptions.lock`, before anything is counted, held or spent
-    4     the book's newest run           `book_state.lock`, which locks 2 to 5
-    5     the book                        `books.lock`, or `books.lock_against_deletion` if it only must not be deleted
-    6     the book's chapters, in order   `chapters.lock_of_book`, or one of them by `chapters.lock`
+    3     the account's usage period      `subscriptions.lock`, before anything is counted, reserved or spent
+    4     the book's newest run           `book_state.lock`, which locks the rows of ranks 2 to 5
+    5     the book                        `books.lock`, or `books.lock_against_deletion` if it may change meanwhile
+    6     the book's chapters, in order   `chapters.lock_of_book`; a single chapter: `chapters.lock`
     7     the book's proofreading report  `reports.lock_owned`
     8     the account's storage           `storage.lock`, the last step if an account's texts grow
 
-A transaction may skip ranks. It never takes its first lock of a lower rank after a lock of a higher rank. But it may
-later lock more rows of a table in which it already holds a lock. For example, when a run ends, the account's next
-queued run is started last.
+A transaction may skip ranks. Once it holds a lock of some rank, it never takes its first lock of a lower rank. But it
+may lock more rows of a rank in which it already holds a lock. For example, the transaction that ends a run starts the
+account's next queued run as its last step.
 
-- The subscription's row stands for the usage period, which has no row until something is counted.
-- An INSERT locks the rows that it refers to, and a DELETE waits for that lock. A transaction that deletes a book has
-  locked its runs and the book. A transaction that writes rows of a report locks the book first.
-- The parts (`WITH`) of one statement run in no fixed order. A part that must lock later therefore reads a row that the
-  part before it returns.
-- A statement that claims free rows (`reports.claim`, `ownership.claim`) skips locked ones.
+- Rank 3 is a lock on the subscription's row, because the usage period has no row until something is counted.
+- An INSERT also locks the rows that it refers to, so it conflicts with their deletion. Therefore a transaction that
+  deletes a book first locks its runs and the book, and one that writes rows of a report first locks the book.
+- The parts (`WITH`) of one statement run in no fixed order. To make one part lock after another, let it read a row
+  that the other part returns.
+- A statement that claims free rows (`reports.claim`, `ownership.claim`) skips locked rows instead of waiting.
 
 `tests/store/test_locks.py` checks the statements, and `tests/locks.py` the transactions of every test.
 """
@@ -67,11 +67,11 @@ _OF_CHILDRENS = frozenset(("theme", "characters"))
 
 
 async def create_book(connection: Connection, quota: Quota, account_id: int, fields: Mapping[str, Any]) -> Book:
-    """Create a draft. Without a chapter count in `fields` it gets ten chapters, or one per 50 words if that is less.
+    """Create a draft. Without `chapter_count` in `fields`, it gets ten chapters, or one per 50 words if that is less.
 
     Raises InvalidInput if the book would have fewer words than chapters; BookQuotaExceeded or PlanUpgradeRequired if
     neither the plan's allowance nor a credit covers the book; PlanUpgradeRequired also if the account has no storage
-    for it.
+    for the book.
     """
     words = fields["target_word_count"]
     chapter_count = fields.get("chapter_count") or max(1, min(DEFAULT_CHAPTERS, words // WORDS_A_CHAPTER))
@@ -99,11 +99,11 @@ async def change_book(
     changes: Mapping[str, Any],
     read: str | None = None,
 ) -> None:
-    """Change fields of the book; fields with their present value are ignored.
+    """Change fields of the book. Fields that already have the new value are ignored.
 
-    A new length is distributed over the unwritten chapters.
+    A new `target_word_count` is distributed over the unwritten chapters.
 
-    `read`: the version that the caller has read; Conflict if the book has another one.
+    `read`: the version that the caller has read. If the book has another version now, raises Conflict.
 
     Raises:
 
@@ -111,7 +111,7 @@ async def change_book(
     - Conflict if the number of chapters would change although the book has an outline.
     - PlanUpgradeRequired if neither the plan nor a credit covers the new length, or the account has no storage left.
     - InvalidInput for fields that only children's books have, and for fewer words than chapters.
-    - GenerationInProgress if the theme or characters would change while a run is queued or running.
+    - GenerationInProgress if the theme or characters would change while the book is being written or waits for it.
     """
     async with connection.transaction():
         found = must_exist(await books.find(connection, account_id, book_id))
@@ -159,13 +159,13 @@ async def save_chapter(
     writer: str | None = None,
     words: int | None = None,
 ) -> SavedChapter:
-    """Change fields of the chapter. An overwritten text becomes a revision. A blank text counts as no text.
+    """Change fields of the chapter. The old text becomes a revision if it is replaced. A blank text counts as no text.
 
-    `origin`: what made the change. `writer`: the model that wrote the new text, if known. `words`: the number of
-    words of the new text, if the caller has counted them.
+    `origin`: what made the change. `writer`: the model that wrote the new text, if known. `words`: the number of words
+    of the new text, if the caller has counted them.
 
-    Raises NotFound; Conflict if the chapter has changed since it was `read`; PlanUpgradeRequired if its new target
-    makes the book too long, or if its text exceeds the plan's storage.
+    Raises NotFound; Conflict if the chapter is not the same as in `read`; PlanUpgradeRequired if the chapter's new word
+    target makes the book too long, or if the new text exceeds the plan's storage.
     """
     if changes.get("content", "").isspace():
         changes = {**changes, "content": ""}
@@ -222,11 +222,11 @@ async def revise_outline(
 ) -> None:
     """Change and add chapters as in `entries` (see `revised_chapters`). With `replace`, also remove and reorder them.
 
-    `read`: the version of the book that the caller has read; Conflict if it has another one.
+    `read`: the version of the book that the caller has read. If the book has another version now, raises Conflict.
 
     Raises NotFound; Conflict while the book has a job, or for chapters that a paused run has written;
-    GenerationInProgress while a run is active; InvalidInput as in `revised_chapters`; PlanUpgradeRequired if the
-    outline makes the book too long or exceeds the plan's storage.
+    GenerationInProgress while a run is queued or running; InvalidInput as in `revised_chapters`; PlanUpgradeRequired if
+    the outline makes the book too long or exceeds the plan's storage.
     """
     async with connection.transaction():
         state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0))
@@ -248,7 +248,7 @@ async def revise_outline(
 
 
 async def _require_version(connection: Connection, account_id: int, book_id: int, read: str | None) -> None:
-    """Raise Conflict if the locked book is no longer in the version that was read."""
+    """Raise Conflict if the book no longer has the version `read`. The caller has locked the book."""
     if read is None:
         return
     found = await books.version(connection, account_id, book_id)
@@ -257,7 +257,7 @@ async def _require_version(connection: Connection, account_id: int, book_id: int
 
 
 async def _require_budgets(connection: Connection, quota: Quota, account_id: int, book_id: int) -> None:
-    """Raise PlanUpgradeRequired if the chapters' targets add up to a longer book than the plan allows."""
+    """Raise PlanUpgradeRequired if the word targets of the chapters add up to more words than the account may use."""
     words = await chapters.words_beyond_target(connection, book_id)
     if words is not None:
         await quota.require_words(connection, account_id, book_id, words)
@@ -280,7 +280,7 @@ async def _count_words(text: str) -> int:
 
 
 def _protect_written(existing: Sequence[Chapter], revised: Sequence[RevisedChapter], run: Run) -> None:
-    """Raise Conflict if a chapter changes that a paused run has written or is finishing."""
+    """Raise Conflict if `revised` changes a chapter that the paused run has written or is finishing."""
     left_alone = {
         each.chapter.id
         for number, each in enumerate(revised, 1)

@@ -1,6 +1,6 @@
 """An author's decisions about the facts of a story: a corrected value, or a status.
 
-The status `intended` means that contradictions to the fact are on purpose, and `wrong` that the fact is not true.
+The status `intended` means that the story contradicts the fact on purpose. `wrong` means that the fact is not true.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ async def decide(
 ) -> Fact:
     """Store the author's decision (`value`, `status` and `reason` in `sent`) in one transaction. Returns the new fact.
 
-    `is_as_read`: whether the fact is still in the version that the author has read. If not, raises Conflict. Raises
-    NotFound.
+    `is_as_read`: whether the fact still has the version that the author has read. If not, raises Conflict. Raises
+    NotFound if the book or the fact does not exist.
     """
     async with connection.transaction():
         must_exist(await books.lock(connection, account_id, book_id))

@@ -1,4 +1,4 @@
-"""Makes covers and illustrations: painted by an image model, or drawn by bookgen's own code. Records the cost."""
+"""Makes covers and illustrations, and records their cost. An image model paints them, or bookgen's own code does."""
 
 from __future__ import annotations
 
@@ -66,10 +66,11 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class PictureOrder:
-    """The pictures of one request, and their costs that are not recorded yet. `run_id`: the run that requests them.
+    """What is needed to make the pictures of one request. `paid`: the calls whose cost is not recorded yet.
 
-    Only for covers: `material` is the book with its chapters, and `idea` the design that was proposed for it.
-    `planned`: the families (styles of drawing) in that proposal that no cover of the book has yet.
+    `run_id`: the run (the writing of the book) that needs the pictures, if any. Only for covers: `material` is the book
+    with its chapters, and `idea` is the proposed design. `planned`: the families (styles of drawing) of that design
+    that no cover of the book has yet.
     """
 
     account_id: int
@@ -87,7 +88,7 @@ class PictureOrder:
 
 @dataclass(frozen=True, slots=True)
 class MadeCover:
-    """A cover as it is stored, and its design if bookgen drew it."""
+    """A finished cover, ready to be stored, with its design if bookgen drew it."""
 
     picture: Picture
     thumbnail: Picture
@@ -98,7 +99,7 @@ class MadeCover:
 
 @dataclass(frozen=True, slots=True)
 class MadePicture:
-    """A picture as it is stored. `shows`: a description, if bookgen drew the picture."""
+    """A finished picture, ready to be stored. `shows`: a description, if bookgen drew the picture."""
 
     picture: Picture
     source: SourceType
@@ -106,7 +107,7 @@ class MadePicture:
 
 
 class PictureMaker:
-    """Makes pictures. If `images` is None, bookgen draws them. The costs are recorded even if the work fails."""
+    """Makes pictures with the model `images` or, if it is None, by drawing. Failed pictures' costs are recorded too."""
 
     def __init__(
         self,
@@ -126,9 +127,9 @@ class PictureMaker:
     async def covers(
         self, order: PictureOrder, copy: Copy, variants: Iterable[int], style: str, prompt: str
     ) -> list[MadeCover]:
-        """Make one cover for each number in `variants`; different numbers give different drawings.
+        """Make one cover for each number in `variants`. Different numbers give different drawings.
 
-        Returns those that succeeded. Raises a failure if none did. `copy`: the words on the cover. `style` and
+        Returns the covers that succeeded. Raises a failure if all failed. `copy`: the words on the cover. `style` and
         `prompt`: the user's wishes.
         """
         makers = [
@@ -145,7 +146,7 @@ class PictureMaker:
 
     @property
     def draws(self) -> bool:
-        """Whether bookgen draws the pictures, since there is no image model."""
+        """Whether bookgen draws the pictures itself, because there is no image model."""
         return self._images is None
 
     async def _drawn_cover(
@@ -227,8 +228,8 @@ class PictureMaker:
     ) -> Any:
         """Run the job in a worker process and return its result.
 
-        If too many jobs are waiting, this raises RenderingFailed. For a run, or for a picture that is already `paid`
-        for, it tries again instead.
+        If too many jobs are waiting, this raises RenderingFailed. But if the picture has already cost money (`paid`),
+        or is for the writing of a book (`order.run_id`), it tries again.
         """
         if paid or order.run_id is not None:
             return await self._pool.run_patiently(order.account_id, job)
@@ -256,7 +257,7 @@ class PictureMaker:
             raise
 
     async def _finished(self, order: PictureOrder, job: CoverJob | ReceivedJob, reply: ImageReply) -> Any:
-        """Check and re-encode a picture from the provider in a worker process."""
+        """Check and re-encode the provider's picture in a worker process, and return the result of `job`."""
         order.paid += reply.spent
         try:
             return await self._run_job(order, job, paid=True)
@@ -267,7 +268,10 @@ class PictureMaker:
             raise UpstreamAIError(UNUSABLE, stage=order.stage, retryable=True, chapter_number=number) from error
 
     async def _all_made(self, order: PictureOrder, makers: Sequence[Awaitable[T]]) -> list[T]:
-        """Run all makers. Returns what succeeded. Raises an unexpected error, or the first failure if all failed."""
+        """Await all makers and return the pictures that succeeded.
+
+        Raises an unexpected error, or the first failure if all failed.
+        """
         try:
             outcomes = await asyncio.gather(*makers, return_exceptions=True)
         finally:
@@ -288,7 +292,10 @@ class PictureMaker:
         return CostBudget(self._database.http, self._caps, self._price, purpose)
 
     async def _charge(self, order: PictureOrder) -> None:
-        """Record the cost of all pictures, also of failed ones. For a run, wait until the database is available."""
+        """Record the cost of all pictures, including failed ones.
+
+        If they are for the writing of a book (`order.run_id`), wait until the database is available.
+        """
         calls = tuple(
             model_calls.PaidCall(spent.model, spent.usage, self._price(spent.model, spent.usage), spent.call_id)
             for spent in order.paid
@@ -304,7 +311,7 @@ def _seed(book: Book) -> str:
 
 
 def _cover_prompt(order: PictureOrder, style: str, prompt: str) -> str:
-    """The prompt for a painted cover: from the book's text if it has any, otherwise from its title and description."""
+    """The prompt for a painted cover, from the book's text or, if there is none, from its title and description."""
     book, material = order.book, order.material
     childrens = book.kind is BookKind.CHILDRENS
     if material and cover_art.is_written(material.chapters):

@@ -1,4 +1,4 @@
-"""Marks of origin in pictures, inserted once, before a picture is stored."""
+"""Adds metadata about the origin of a picture (an image model or bookgen's own code) once, before it is stored."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ log = structlog.get_logger(__name__)
 
 
 class PictureMarks:
-    """Marks pictures with their origin, and signs them.
+    """Adds an origin mark to pictures, and signs them.
 
-    `on`: whether pictures are marked at all (the operator's setting BOOKGEN_MARK_ORIGIN). `credentials`: signs the
-    pictures; None: they are not signed. Pictures are signed in the service's own process. The worker processes do not
-    get the key, since they read untrusted files.
+    `on`: whether pictures are marked and signed at all (the operator's setting BOOKGEN_MARK_ORIGIN). `credentials`:
+    signs the pictures; if it is None, they are only marked. Pictures are signed in the service's own process. The
+    worker processes do not get the key, since they read untrusted files.
     """
 
     def __init__(self, *, on: bool = True, credentials: CredentialSigner | None = None) -> None:
         self._on, self._credentials = on, credentials
 
     async def marked(self, picture: Picture, source: SourceType) -> Picture:
-        """The picture with its marks, as it is stored and served.
+        """The picture with its origin mark and signature, as it is stored and served.
 
-        If it cannot be signed, it is returned unsigned instead of being lost, because it may have been paid for.
+        A picture that cannot be signed is returned with the mark only. Raising an error would lose a picture that may
+        have cost money.
         """
         if not self._on:
             return picture

@@ -58,7 +58,10 @@ class Preview:
 
 
 class Proofreading:
-    """Reports and suggestions. `wake` and `call_off` tell `actors/reports.py` about a new and a cancelled report."""
+    """Starts reports, and manages their suggestions.
+
+    `wake` tells `actors/reports.py` that there is a new report. `call_off` tells it that a report was deleted.
+    """
 
     def __init__(
         self,
@@ -81,11 +84,11 @@ class Proofreading:
         chapter_ids: Sequence[int] | None = None,
         kind: ReportKind = ReportKind.PROOFREADING,
     ) -> Report:
-        """Request a report on the given chapters, or on all written ones.
+        """Request a report on the given chapters, or on all written chapters.
 
-        Raises NotFound; InvalidInput for chapters of another book; GenerationInProgress while a run of the book is
-        active; Conflict if the book has a job or the chapters have no text; PlanUpgradeRequired if the text is longer
-        than a check reads; QuotaExceeded if no check is left.
+        Raises NotFound; InvalidInput for chapters of another book; GenerationInProgress while the book is being
+        written; Conflict if the book has a job or the chapters have no text; PlanUpgradeRequired if the text is longer
+        than one check may read; QuotaExceeded if no check is left.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0), "book")
@@ -111,7 +114,7 @@ class Proofreading:
     async def delete(self, account_id: int, report_id: int) -> None:
         """Delete a report. Raises NotFound.
 
-        If work on the report had begun, this uses up a check, since suggestions may have been applied already.
+        If work on the report had begun, deleting it uses up a check, since suggestions may have been applied already.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             await subscriptions.lock(connection, account_id)
@@ -121,7 +124,7 @@ class Proofreading:
         self._call_off(report_id)
 
     async def page(self, account_id: int, report_id: int, chosen: Filter, number: int) -> tuple[int, list[Suggestion]]:
-        """The number of matching suggestions, and one page of them, the most severe first.
+        """The number of suggestions that match `chosen`, and one page of them, the most severe first.
 
         Raises NotFound beyond the last page.
         """
@@ -134,7 +137,7 @@ class Proofreading:
         return count, found
 
     async def preview(self, account_id: int, report_id: int, suggestion_id: int) -> Preview:
-        """The preview of a suggestion. Raises NotFound, and Conflict if it cannot be applied (any more)."""
+        """The preview of a suggestion. Raises NotFound, and Conflict if the suggestion cannot be applied."""
         await self._update_offsets(account_id, report_id)
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         chapter = must_exist(await chapters.find(self._pool, account_id, suggestion.chapter_id))
@@ -146,11 +149,11 @@ class Proofreading:
         return await compute(_preview, suggestion, chapter)
 
     async def apply(self, account_id: int, report_id: int, suggestion_ids: Collection[int]) -> AppliedSuggestions:
-        """Apply these suggestions if they are pending, one transaction per chapter. Former texts become revisions."""
+        """Apply the pending suggestions among these, one transaction per chapter. Replaced texts become revisions."""
         return await self._corrections.apply(account_id, report_id, lambda each: each.id in suggestion_ids)
 
     async def unknown(self, account_id: int, report_id: int, suggestion_ids: Collection[int]) -> list[int]:
-        """The ids among `suggestion_ids` that belong to no suggestion of the report."""
+        """The ids among `suggestion_ids` that do not belong to a suggestion of the report."""
         return await suggestions.unknown(self._pool, account_id, report_id, suggestion_ids)
 
     async def apply_safe(self, account_id: int, report_id: int) -> AppliedSuggestions:
@@ -158,9 +161,9 @@ class Proofreading:
         return await self._corrections.apply(account_id, report_id, lambda each: each.safe)
 
     async def apply_one(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
-        """Apply a suggestion and return it, applied or stale.
+        """Apply a suggestion. Returns it with its new status: applied, or stale if its text has changed.
 
-        Raises NotFound, and Conflict if it was dismissed or has no replacement text.
+        Raises NotFound, and Conflict if the suggestion was dismissed or has no replacement text.
         """
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         if suggestion.status is SuggestionStatus.DISMISSED:
@@ -177,9 +180,9 @@ class Proofreading:
         return await self._corrections.apply(account_id, report_id, lambda each: each.severity in severities)
 
     async def dismiss(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
-        """Dismiss the suggestion, for this report and the book's later ones.
+        """Dismiss a suggestion, in this report and in later reports on the book.
 
-        Raises NotFound, and Conflict if it was applied.
+        Raises NotFound, and Conflict if the suggestion was applied.
         """
         await suggestions.dismiss(self._pool, account_id, report_id, suggestion_id)
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
@@ -194,7 +197,7 @@ class Proofreading:
         return must_exist(await suggestions.find(self._pool, account_id, report_id, suggestion_id), "suggestion")
 
     async def _update_offsets(self, account_id: int, report_id: int) -> None:
-        """Update the offsets of the report's suggestions in chapters that have changed since they were stored."""
+        """Update the offsets of the report's suggestions in chapters whose text has changed."""
         for chapter_id in await suggestions.outdated(self._pool, account_id, report_id):
             await self._corrections.update_offsets(account_id, chapter_id)
 
@@ -233,7 +236,10 @@ def _preview(suggestion: Suggestion, chapter: Chapter) -> Preview:
 
 
 def _diff(before: str, start: int, end: int, replacement: str) -> str:
-    """A unified diff, without context lines, of this replacement. A general diff would take minutes for some texts."""
+    """A unified diff of replacing `before[start:end]`, without context lines.
+
+    A general diff algorithm would take minutes for some texts.
+    """
     first, last = before.rfind("\n", 0, start) + 1, before.find("\n", end)
     last = len(before) if last < 0 else last
     number = before.count("\n", 0, first) + 1

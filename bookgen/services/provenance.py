@@ -1,10 +1,12 @@
-"""Who wrote the words of a chapter: its current text compared with the texts that the model wrote for it.
+"""Finds who wrote the words of a chapter, by comparing the current text with the texts that the model wrote for it.
 
 A word is the model's if it is part of RUN consecutive words that also occur, in this order, in a text that the model
-wrote for the chapter. All other words are a person's: *edited* in a paragraph that has words of the model, *human* in a
-paragraph that has none. Proofreading corrections and rewrites for an editor's report count as the model's if nothing
-else changed the text. Only the newest 20 revisions are kept. If none of them is known to be the model's alone, the text
-is compared with the oldest one whose writer is a model.
+wrote for the chapter. All other words are a person's. They are called *edited* in a paragraph that also has words of
+the model, and *human* in other paragraphs. Proofreading corrections and rewrites for an editor's report count as the
+model's, unless a person has changed the text too.
+
+Only the newest 20 revisions of a chapter are kept. If none of them is known to be the model's alone, the text is
+compared with the oldest revision whose writer is a model.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ Runs = frozenset[tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The words of a text by who wrote them. `sample`: sample text, which neither a model nor a person wrote."""
+    """How many words of a text were written by whom. `sample`: sample text, which neither model nor person wrote."""
 
     model: int = 0
     edited: int = 0
@@ -49,7 +51,7 @@ class Share:
 
 
 class Weights(NamedTuple):
-    """Like Share, but not yet rounded to whole words."""
+    """The same numbers as in Share, not yet rounded to whole words."""
 
     model: float = 0.0
     edited: float = 0.0
@@ -66,7 +68,7 @@ class Sources:
 
 
 def sources(chapter: Chapter, former: Sequence[FormerText]) -> Sources:
-    """What to compare the chapter's text with. `former`: the chapter's revisions, oldest first."""
+    """Choose what the chapter's text is compared with. `former`: the chapter's revisions, oldest first."""
     if chapter.writer and _is_as_written(chapter, former):
         return Sources(whole=True)
     alone = tuple(each for at, each in enumerate(former) if _was_as_written(each, former[:at]))
@@ -93,7 +95,7 @@ def share(chapter: Chapter, compared: Sources, texts: Mapping[int, str]) -> Shar
 
 
 def _is_as_written(chapter: Chapter, former: Sequence[FormerText]) -> bool:
-    """Whether the text is unchanged since the model wrote it."""
+    """Whether no person has changed the text since the model wrote it. `former`: the revisions, oldest first."""
     changes = [each for each in former if each.origin not in NO_AUTHORS]
     if chapter.written_at is None:  # written before this time was recorded, or copied with its book
         return not changes
@@ -108,10 +110,10 @@ def _was_as_written(revision: FormerText, before: Sequence[FormerText]) -> bool:
 
 
 def _counted(paragraphs: Sequence[Sequence[str]], by_model: Iterable[str], samples: Iterable[str]) -> Weights:
-    """Count the words of a chapter by who wrote them, not rounded.
+    """Count the words of a chapter by who wrote them, without rounding.
 
     `paragraphs`: the chapter's paragraphs, each as a list of words. `by_model`: texts that a model wrote for the
-    chapter. `samples`: sample texts written for it.
+    chapter. `samples`: sample texts for the chapter.
     """
     words = [word for paragraph in paragraphs for word in paragraph]
     weights = [weight(word) for word in words]
@@ -139,7 +141,7 @@ def _runs(texts: Iterable[str], run: int) -> Runs:
 
 
 def _covered(words: Sequence[str], runs: Runs, run: int) -> list[bool]:
-    """For each of `words`, whether it is part of a sequence of `run` consecutive words that is in `runs`."""
+    """For each of `words`, whether it is part of `run` consecutive words that `runs` contains."""
     covered = [False] * len(words)
     for at in range(len(words) - run + 1):
         if tuple(words[at : at + run]) in runs:
@@ -148,7 +150,7 @@ def _covered(words: Sequence[str], runs: Runs, run: int) -> list[bool]:
 
 
 def _scaled(counted: Weights, words: int) -> Share:
-    """The counts in units of the chapter's own word count, so that the parts add up to it."""
+    """The counts scaled and rounded so that they add up to `words`, the chapter's word count."""
     total = sum(counted)
     if not total:
         return Share()

@@ -1,4 +1,4 @@
-"""Publishing: checks the plan, loads the book once, renders it in a worker, and caches the file."""
+"""Publishes books: checks the plan, loads the book, makes a file in a worker process, and caches the file."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class _Shared:
 class Publisher:
     """Makes the files of books.
 
-    `_recent_timeouts` remembers the files that took too long to make, by book id and kind. It stores when the book was
-    last changed, and the monotonic time of the attempt.
+    `_recent_timeouts` has an entry for each file that recently took too long to make. Its key is the book's id and the
+    kind of file. Its value is the time when the book was last changed, and the monotonic time of the attempt.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Publisher:
 
     @property
     def load(self) -> RenderLoad:
-        """How many of the worker processes that make files are busy and idle, and how many jobs wait for one."""
+        """How many worker processes are busy and idle, and how many jobs wait for a worker."""
         return self._pool.load
 
     async def close(self) -> None:
@@ -112,7 +112,7 @@ class Publisher:
         await self._pool.close()
 
     async def export(self, account_id: int, book_id: int, format: str, settings: Chosen = None) -> ExportedFile:
-        """The book as a file in one of the plan's formats. Only the plan decides about the watermark."""
+        """The book as a file in `format`, which the plan must include. The plan also decides about the watermark."""
         book, plan = await self._book(account_id, book_id)
         require_format(plan, format, self._quota.upgrade_url)
         made = await self._get_or_make(format, book, settings, plan)
@@ -138,8 +138,9 @@ class Publisher:
         return _exported(made, FORMATS["pdf"].content_type, name)
 
     async def pages(self, account_id: int, book_id: int, first: int = 1, count: int | None = None) -> BookPages:
-        """The pages as HTML, laid out as in the PDF: all, or `count` pages from page number `first`.
+        """The pages as HTML, laid out as in the PDF.
 
+        `count` limits the result to that many pages, starting with page `first`; without it, all pages are returned.
         Raises NotFound beyond the last page.
         """
         book, plan = await self._book(account_id, book_id)
@@ -152,7 +153,7 @@ class Publisher:
     async def scans(self, account_id: int, book_id: int, settings: Chosen = None, batch: int = 1) -> BookPages:
         """Pages of the PDF with these settings, as images. Raises NotFound beyond the last page.
 
-        `batch`: the number of the batch, from 1. A batch has PAGES_OF_A_SCAN pages.
+        `batch`: which pages to return. Batch 1 is the first PAGES_OF_A_SCAN pages, batch 2 the next ones, and so on.
         """
         book, plan = await self._book(account_id, book_id)
         settings = replace(settings or ExportSettings.of_book(book.export_settings), cover_wrap=False)
@@ -162,7 +163,7 @@ class Publisher:
         return BookPages(book, await covers.of_book(self._database.http, book.id), made.body)
 
     async def font_warning(self, book: Book) -> str | None:
-        """What to do about a title that no installed font can show; None if one can."""
+        """What to do about a title that no installed font can show; None if a font can show it."""
         text = f"{book.title} {book.subtitle}".strip()
         return None if text.isascii() else await compute(why_unprintable, text, book.content_language)
 
@@ -172,10 +173,10 @@ class Publisher:
         return book, await self._quota.plan(self._database.http, account_id)
 
     async def _get_or_make(self, kind: str, book: Book, settings: Chosen, plan: Plan, *, first: int = 0) -> _MadeFile:
-        """The file from the cache, or made now; concurrent requests for the same file share the work.
+        """The file, from the cache or newly made. Concurrent requests for the same file share the work.
 
-        An account makes only a few files at a time. The book is loaded only when it is the account's turn, so that
-        waiting requests do not hold its texts and pictures in memory.
+        An account can make only a few files at a time. While a request waits for its turn, its book is not loaded, so
+        that texts and pictures do not fill the memory.
         """
         settings = settings or ExportSettings.of_book(book.export_settings)
         async with self._pool.turn(book.account_id):
@@ -197,7 +198,10 @@ class Publisher:
             return _MadeFile(digest, found or await self._once(digest, lambda: self._make(job, digest)), missing)
 
     async def _once(self, key: str, make: Callable[[], Coroutine[Any, Any, bytes]]) -> bytes:
-        """The result of `make`. Concurrent calls with one `key` share a task, cancelled when all callers have left."""
+        """The result of `make`. Concurrent calls with the same `key` share one task.
+
+        The task is cancelled when all callers have stopped waiting for it.
+        """
         shared = self._under_way.get(key)
         if shared is None:
             shared = self._under_way[key] = _Shared(asyncio.create_task(make()))
@@ -245,13 +249,13 @@ def _exported(made: _MadeFile, content_type: str, name: str) -> ExportedFile:
 
 
 def _split_by_text(outline: Sequence[Chapter]) -> tuple[list[Chapter], list[int]]:
-    """The chapters with text, and the numbers of those without."""
+    """The chapters that have text, and the numbers of the chapters that have none."""
     written = [chapter for chapter in outline if chapter.content.strip()]
     return written, [chapter.chapter_number for chapter in outline if not chapter.content.strip()]
 
 
 def _named(numbers: Sequence[int]) -> str:
-    """The chapters as a subject with its verb, such as "Chapter 2 is" or "Chapters 2, 5 and 6 are"."""
+    """The chapters as a sentence's subject with its verb, such as "Chapter 2 is" or "Chapters 2, 5 and 6 are"."""
     *others, last = map(str, numbers)
     return f"Chapters {', '.join(others)} and {last} are" if others else f"Chapter {last} is"
 

@@ -30,9 +30,9 @@ async def render_job(
     *,
     marks: bool,
 ) -> Job:
-    """The job for a file of this `kind` with the book's `written` chapters.
+    """The job that makes a file of this `kind`. `written`: the book's chapters that have text.
 
-    `marks`: whether the file's metadata says if a model or a person made its words and pictures.
+    `marks`: whether the file's metadata says if a model or a person made the words and pictures.
     """
     author = book.author_name or await accounts.author_name(db, book.account_id)
     selected = await covers.selected(db, book.id)
@@ -44,7 +44,10 @@ async def render_job(
 
 
 async def _source(db: DB, book: Book, written: Sequence[Chapter], settings: ExportSettings) -> SourceType | None:
-    """The origin of the file's words and pictures, for its metadata; None if no model or sample text is involved."""
+    """The origin of the file's words and pictures, for its metadata.
+
+    None if neither a model nor sample text contributed to the file.
+    """
     words = await words_of(db, book.account_id, book.id, written)
     has_cover = settings.include_cover or settings.cover_wrap
     shown = [
@@ -61,7 +64,7 @@ async def _picture(db: DB, files: Files, cover: Cover | None) -> Picture | None:
 
 
 async def _pictures(db: DB, files: Files, book_id: int) -> list[PlacedPicture]:
-    """The book's illustrations, without any deleted in the meantime."""
+    """The book's illustrations. Illustrations that are deleted while they are being loaded are left out."""
     found = []
     for each in await illustrations.of_book(db, book_id):
         if body := await files.picture(db, each.image_key):
@@ -71,7 +74,7 @@ async def _pictures(db: DB, files: Files, book_id: int) -> list[PlacedPicture]:
 
 
 def _design(cover: Cover | None) -> CoverDesign | None:
-    """The design of a cover that bookgen drew; None if an image model painted the cover, or there is none."""
+    """The design of a cover that bookgen drew; None if an image model painted the cover, or if there is no cover."""
     told = cover and cover.design
     if not told:
         return None

@@ -38,11 +38,11 @@ def revised_chapters(
 ) -> list[RevisedChapter]:
     """The chapters of the revised outline, in order.
 
-    An entry changes the fields of the chapter with its `id` or `chapter_number`; without such a chapter it adds one.
-    With `replace`, chapters without an entry are removed, and the entries' order becomes the chapters' order.
+    An entry changes the chapter with its `id` or `chapter_number`. If there is no such chapter, the entry adds one.
+    With `replace`, chapters without an entry are removed, and the chapters get the order of the entries.
 
-    Raises InvalidInput if an `id` is not one of the book's chapters, two entries name the same chapter, a new chapter
-    has no title, or the outline would be empty or have more than MAX_CHAPTERS chapters.
+    Raises InvalidInput if an `id` does not belong to the book, if two entries name the same chapter, if a new chapter
+    has no title, or if the outline would be empty or have more than MAX_CHAPTERS chapters.
     """
     known = {chapter.id for chapter in existing}
     if unknown := sorted({entry["id"] for entry in entries if "id" in entry} - known):
@@ -69,13 +69,13 @@ def revised_chapters(
 
 
 def _match(existing: Sequence[Chapter], entry: Mapping[str, Any]) -> Chapter | None:
-    """The chapter that an entry refers to, by id or otherwise by number; None: there is no such chapter."""
+    """The chapter that an entry refers to, by its id or else by its number; None if there is no such chapter."""
     by_id = next((chapter for chapter in existing if chapter.id == entry.get("id")), None)
     return by_id or next((c for c in existing if c.chapter_number == entry.get("chapter_number")), None)
 
 
 def _revised(chapter: Chapter | None, entry: Mapping[str, Any], budget: int) -> RevisedChapter:
-    """The revised chapter. `budget`: the word target of a new chapter whose entry has none."""
+    """The chapter as changed by the entry. `budget`: the word target of a new chapter whose entry has none."""
     if chapter is None and "title" not in entry:
         raise InvalidInput(
             chapters=["An entry that matches no chapter by `id` or `chapter_number` adds one, so it needs a title."]
@@ -90,5 +90,5 @@ def _revised(chapter: Chapter | None, entry: Mapping[str, Any], budget: int) -> 
 
 
 def _planned(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan with the fields of `changes` replaced. An empty field is removed."""
+    """The chapter's plan with the fields in `changes` replaced. A field whose new value is empty is removed."""
     return {name: value for name, value in {**before, **changes}.items() if value}

@@ -1,6 +1,7 @@
-"""Makes the pictures of children's books, one per spread (two facing pages), and their character sheets.
+"""Makes the pictures of children's books: one per spread (two facing pages), and a character sheet per book.
 
-An image model paints them, or bookgen's own code draws them. Either way a worker process re-encodes them.
+The character sheet shows the characters, as a reference for the other pictures. An image model paints the pictures, or
+bookgen's own code draws them. Either way, a worker process re-encodes them.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ UNUSABLE = "The image provider did not return a usable picture."
 
 
 class Painter:
-    """Paints with the image model `images`; if it is None, bookgen draws the pictures.
+    """Paints with the image model `images`. If `images` is None, bookgen draws the pictures.
 
     Every failure is an UpstreamAIError whose `spent` lists the calls that cost money. If a call is cancelled,
-    `spent_before(error)` gets them from the CancelledError.
+    `spent_before` reads this list from the CancelledError.
     """
 
     def __init__(self, images: ImageModel | None, pool: RenderPool, marks: PictureMarks) -> None:
@@ -35,11 +36,11 @@ class Painter:
 
     @property
     def outage(self) -> Outage | None:
-        """The image model's current outage, which runs wait for; None if there is none."""
+        """The current outage of the image model; None if it is available."""
         return self._images.outage if self._images else None
 
     async def sheet(self, book: Book, budget: CallBudget | None, halt: HaltSwitch) -> PaidPicture:
-        """Make the book's character sheet."""
+        """Make the book's character sheet: a picture of its characters, which is a reference for the other pictures."""
         job = SheetJob(_seed(book), pictures.cast(book))
         request = ImageRequest(STAGE, pictures.sheet(book), WIDE, book.account_id, None, halt=halt, budget=budget)
         return await self._make(job, request)
@@ -55,9 +56,9 @@ class Painter:
         *,
         patience: float | None = None,
     ) -> PaidPicture:
-        """Make a spread's picture, which follows the character sheet in the image file `sheet`, if there is one.
+        """Make a spread's picture. `sheet`: the image file of the book's character sheet, which the picture follows.
 
-        `patience`: how many seconds to wait for a busy or absent provider; None: until its outage ends.
+        `patience`: how many seconds to wait for a busy or unavailable provider; None: as long as it takes.
         """
         story_text = f"{scene.picture}\n{chapter.title}\n{chapter.summary}\n{book.theme}"
         job = SceneJob(_seed(book), pictures.cast(book), story_text, chapter.chapter_number)
@@ -91,10 +92,9 @@ class Painter:
     async def _run_job(
         self, job: SceneJob | SheetJob | ReceivedJob, request: ImageRequest, paid: Sequence[Spent]
     ) -> FinishedPicture:
-        """Run the job in a worker process, waiting for a free one.
+        """Run the job in a worker process, waiting for a free one. Raises UpstreamAIError if the job takes too long.
 
-        Raises UpstreamAIError if it takes too long. `paid`: the paid calls for this picture, which the error then
-        lists.
+        `paid`: the model calls for this picture that cost money. The error lists them as `spent`.
         """
         try:
             finished: FinishedPicture = await self._pool.run_patiently(request.account_id, job)

@@ -1,1 +1,1 @@
-"""Large answers, sent in pieces and cached."""
+"""Large JSON responses, sent in pieces and cached."""

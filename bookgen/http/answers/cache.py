@@ -1,4 +1,4 @@
-"""A cache of encoded answers, each valid until the version of its content changes."""
+"""A cache of JSON responses. An entry is valid until the version of the book or list changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_BOOK_BYTES, MAX_LIST_BYTES = 64 << 20, 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class CachedList:
-    """An account's encoded list of books."""
+    """An account's list of books, as JSON bytes (`encoded`)."""
 
     version: str
     encoded: bytes
@@ -33,8 +33,8 @@ _OF_A_SKETCH = 1024  # approximate bytes of a sketch, without its texts
 class CachedChapter(NamedTuple):
     """A chapter as JSON bytes (`encoded`), with its `sketch`: the chapter's database row without the text.
 
-    A chapter with pictures has an empty `version`, so it is encoded again each time. Its row's version would not do,
-    since it stays the same when a picture changes.
+    The `version` of a chapter with pictures is empty, so that the chapter is encoded again each time: the version of
+    the database row does not change when a picture does.
     """
 
     version: str
@@ -51,8 +51,8 @@ class CachedChapter(NamedTuple):
 class CachedBook:
     """A book as JSON bytes. `head` has all fields except the chapters and the estimate. `chapters` is keyed by id.
 
-    `estimate` returns the cost and time that writing the book would take now, which depend on the model's speed. It is
-    None if the book has no outline.
+    `estimate` computes how much time and money writing the book would take now; the result depends on the model's
+    current speed. It is None if the book has no outline.
     """
 
     version: str
@@ -65,7 +65,7 @@ class CachedBook:
         return len(self.head) + sum(each.size for each in self.chapters.values())
 
     def unchanged(self, versions: Mapping[int, str]) -> dict[int, CachedChapter]:
-        """The cached chapters whose version is still the one in `versions`. Both are keyed by chapter id."""
+        """The cached chapters whose version is the same as in `versions`. Both mappings are keyed by chapter id."""
         return {number: each for number, each in self.chapters.items() if each.version == versions.get(number)}
 
 
@@ -73,10 +73,10 @@ K = TypeVar("K", CachedBook, CachedList)
 
 
 class AnswerCache(Generic[K]):
-    """A cache of books by book id, or of lists by account id, of at most `most_bytes` bytes.
+    """A cache of books by book id, or of lists by account id. Its size is at most `most_bytes`.
 
-    Before `find`, the caller reads the current version of the book or list from the database, in a query that also
-    checks the owner. So `find` returns neither an outdated answer nor one of another account.
+    Before calling `find`, the caller reads the current version of the book or list from the database, in a query that
+    also checks the owner. So `find` never returns an outdated entry or one of another account.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -85,11 +85,11 @@ class AnswerCache(Generic[K]):
         self._answers: OrderedDict[int, K] = OrderedDict()
 
     def latest(self, number: int) -> K | None:
-        """The cached answer for the book id or account id `number`, which may be out of date; None if there is none."""
+        """The cached entry for this book id or account id, which may be outdated; None if there is no entry."""
         return self._answers.get(number)
 
     def find(self, number: int, version: str) -> K | None:
-        """The cached answer if it has this version, otherwise None."""
+        """The cached entry if it has this version, otherwise None."""
         cached = self.latest(number)
         if cached is None or cached.version != version:
             return None
@@ -97,7 +97,7 @@ class AnswerCache(Generic[K]):
         return cached
 
     def keep(self, number: int, cached: K) -> None:
-        """Cache the answer in place of an older version. Evicts the least recently used answers to make room."""
+        """Cache the entry in place of the previous version. Evicts the least recently used entries to make room."""
         self.forget(number)
         self._answers[number] = cached
         self._held += cached.size

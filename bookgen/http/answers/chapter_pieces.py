@@ -1,4 +1,4 @@
-"""Chapters in large answers, read and encoded a piece at a time."""
+"""Sends the chapters of large responses in pieces: each piece is read from the database and encoded separately."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def in_pieces(
     status: int = 200,
     pick: Pick = dict,
 ) -> large_answers.InPieces:
-    """A JSON response, sent in pieces: the bytes `before`, the chapters separated by commas, the bytes `after`.
+    """A JSON response, sent in pieces: the bytes `before`, the chapters separated by commas, and the bytes `after`.
 
-    `pick` selects the fields of each chapter; the default is all of them. Raises PayloadTooLarge if the chapters
+    `pick` selects the fields of each chapter; the default is all fields. Raises PayloadTooLarge if the chapters
     together are larger than MAX_RESPONSE_BYTES.
 
-    While a piece is being sent, no database connection is in use and the next piece is not in memory yet. If a chapter
-    is changed before its piece is read, its new text is sent, although the ETag is that of the old text.
+    While a piece is being sent, no database connection is in use, and the next piece is not in memory yet. If a chapter
+    changes before its piece is read, the new text is sent with the ETag of the old text.
     """
     large_answers.require_sendable(sum(each.bytes for each in sketches))
     versions = [(each.chapter.content_version, shown_chapter(each.chapter, ())) for each in sketches]
@@ -60,5 +60,5 @@ async def _pieces(
 
 
 def piece_of(chapter: Chapter, pictures: Pictures, pick: Pick = dict) -> bytes:
-    """The chapter as JSON, with its text and its pictures: the fields that `pick` selects."""
+    """The chapter as JSON, with its text and pictures. Only the fields that `pick` selects are included."""
     return replies.dump(pick(shown_chapter(chapter, pictures.get(chapter.id, ()))))

@@ -1,4 +1,4 @@
-"""Parts of a book: the fields that a caller has asked for with `?fields=` or `Prefer: return=minimal`."""
+"""The parts of a book that a caller asks for, with `?fields=` or `Prefer: return=minimal`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bookgen.http.edge.preferences import prefers_minimal
 
 @dataclass(frozen=True, slots=True)
 class BookView:
-    """The fields that an answer has: `names` of the book, and `chapters` of each chapter.
+    """The fields that a response includes: `names` are fields of the book, and `chapters` are fields of each chapter.
 
     `minimal`: the caller sent `Prefer: return=minimal`.
     """
@@ -36,7 +36,7 @@ class BookView:
 
 
 def view_of(request: web.Request) -> BookView | None:
-    """The fields that the caller asked for; None for a request for the whole book."""
+    """The fields that the caller asked for; None if the caller asked for the whole book."""
     if named := request.get(QUERY, {}).get("fields"):
         chosen = named.split(",")
         of_chapters = frozenset(name.removeprefix(f"{CHAPTERS}.") for name in chosen if name.startswith(f"{CHAPTERS}."))

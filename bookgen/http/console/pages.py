@@ -1,6 +1,7 @@
-"""The HTML pages: the one at `/`, those of mailed links, and those that a checkout returns to.
+"""The HTML pages: the page at `/`, the pages of mailed links, and the pages that follow a checkout.
 
-All of them only use the API. The page of a mailed link acts only on a click, so that mail scanners do not use up links.
+All of them use only the API. The page of a mailed link does nothing until someone clicks, so that mail scanners do not
+use up the link.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ async def index(request: web.Request) -> web.Response:
 
 
 def _static(title: str, body: str, status: int = 200) -> Handler:
-    """A handler that answers with a page of this title. `body`: its HTML below the title."""
+    """A handler that returns a page with this title. `body`: the HTML below the title."""
 
     async def page(request: web.Request) -> web.Response:
         response = await _page(request, "letter.html", title=title, body=body)

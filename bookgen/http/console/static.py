@@ -1,4 +1,4 @@
-"""The files of the web page, read and compressed once, with their digest in the URL."""
+"""The files of the web page. They are read and compressed once, and their URLs contain a hash of all files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Asset:
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """The files by name. `version`: a hash of all files, which is a part of their URLs."""
+    """The files of the web page, by name. `version`: a hash of all files, which is part of their URLs."""
 
     version: str
     files: Mapping[str, Asset]
@@ -54,7 +54,7 @@ def _read() -> Iterator[tuple[str, Asset]]:
 
 @refuses(errors.NotFound)
 async def asset(request: web.Request) -> web.Response:
-    """The file named in the URL. Raises NotFound if the URL has an older version, whose files are gone."""
+    """The file named in the URL. Raises NotFound if the URL is for an older version, which is no longer available."""
     known = await asyncio.to_thread(assets)
     found = known.files.get(request.match_info["name"])
     if found is None or request.match_info["version"] != known.version:

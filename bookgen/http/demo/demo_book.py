@@ -1,4 +1,4 @@
-"""The demo book: three chapters written by hand, in the same schema as any book."""
+"""The demo book: three chapters written by people, with the same JSON fields as any other book."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRITTEN = datetime(2026, 11, 20, tzinfo=UTC)
 
 @cache
 def body() -> bytes:
-    """The demo book as JSON, in the form in which the API returns a book. It belongs to no account."""
+    """The demo book as the API returns books, in JSON. It belongs to no account."""
     told = json.loads((FOLDER / "book.json").read_text("utf-8"))
     chapters = [_chapter(number, entry) for number, entry in enumerate(told.pop("chapters"), 1)]
     book = _book(told, len(chapters), sum(chapter.word_count for chapter in chapters))

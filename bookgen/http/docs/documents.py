@@ -99,7 +99,7 @@ def _entry(entry: errors.ErrorCode) -> str:
 
 
 def _marked(text: str) -> str:
-    """The text as HTML, with backticks as `<code>`."""
+    """The text as HTML. Text between backticks becomes `<code>`."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
 
 

@@ -46,7 +46,7 @@ TAGS = {
 
 @functools.lru_cache(maxsize=16)
 def encoded(routes: tuple[Route, ...], public_url: str) -> bytes:
-    """The document as JSON, cached because generating it takes a tenth of a second."""
+    """The document as JSON. The result is cached, because generating it takes a tenth of a second."""
     return replies.dump(build(routes, public_url))
 
 
@@ -124,7 +124,7 @@ def _operation(route: Route, plugin: MarshmallowPlugin, names: Counter[str]) -> 
 
 
 def _shows_parts(handler: Handler) -> bool:
-    """Whether a caller can ask for a part of the answer, with the query parameter `fields`."""
+    """Whether the query parameter `fields` selects the fields of the handler's response."""
     schema = contract.query_schema(handler)
     return schema is not None and "fields" in schema.fields
 
@@ -207,7 +207,7 @@ def _successes(route: Route, said: dict[str, Any]) -> dict[str, Any]:
 
 
 def refusals(route: Route) -> list[type[errors.BookgenError]]:
-    """The errors of a route: those of its handler, and those that follow from the route itself."""
+    """The errors that a route can return: those that its handler lists, and those that follow from the route itself."""
     found: list[type[errors.BookgenError]] = [*contract.refusals(route.handler)]
     takes_text = any(not is_id(name) for name in _names(route))
     if contract.body_schema(route.handler) or contract.query_schema(route.handler) or takes_text:
@@ -266,5 +266,5 @@ def _bounds_of_integers(_converter: Any, field: Any, **_: Any) -> dict[str, Any]
 
 
 def _pattern_of_texts(_converter: Any, field: Any, **_: Any) -> dict[str, Any]:
-    """The pattern of a text: no U+0000, which PostgreSQL cannot store, and not blank if it must not be empty."""
+    """The JSON Schema pattern of a text field: no U+0000, which PostgreSQL cannot store; if required, not blank."""
     return {"pattern": field.pattern} if isinstance(field, String) else {}

@@ -63,7 +63,7 @@ HEADERS: dict[str, dict[str, Any]] = {
 
 
 def _optional(name: str, text: str, *, pattern: str | None = None, **more: str) -> dict[str, Any]:
-    """The OpenAPI parameter of an optional request header. `text`: its description; `more`: other members."""
+    """The OpenAPI parameter of an optional request header. `text`: its description. `more`: further OpenAPI members."""
     schema = {"type": "string"} | ({"pattern": pattern} if pattern else {})
     return {"in": "header", "name": name, "required": False, "description": text, "schema": schema, **more}
 

@@ -1,4 +1,4 @@
-"""The metrics and the log line of each request. The line has the route (`/books/{id}/`), never the actual path."""
+"""The metrics and the log line of each request. The log has the route (`/books/{id}/`), never the actual path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Authentication, and the rate limit of the caller."""
+"""Authenticates a request and counts it against the caller's rate limit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def authenticate(request: web.Request, route: Route, app: web.Application)
 async def authenticate_again(request: web.Request) -> None:
     """Check the request's token again after a wait.
 
-    If the token was revoked or has expired in the meantime, this raises the same error as for a new request.
+    If the token has expired or was revoked in the meantime, this raises the same error as a new request would.
     """
     await request.app[SERVICES].accounts.authenticate(request.headers["Authorization"].split(" ")[1])
 
@@ -60,7 +60,7 @@ async def _account_id(request: web.Request, route: Route, accounts: Accounts) ->
 async def admit(request: web.Request, route: Route, app: web.Application) -> None:
     """Count the request against the rate limit of the account or, on a public route, of the address.
 
-    Raises RateLimited if the limit is exceeded, or if too much of the account's earlier answers is still unread.
+    Raises RateLimited if the limit is exceeded, or if the account has not read too many bytes of earlier responses.
     """
     limiter = app[SERVICES].limiter
     if route.limit is None:
@@ -90,12 +90,12 @@ async def _take_shared(account_id: int, limit: LimitClass, app: web.Application)
 
 
 async def take_from_shared(app: web.Application, name: str, caller: str, budget: Budget) -> Verdict:
-    """Count one use against a rate limit that all processes share, and return whether it is allowed.
+    """Count one use against a rate limit that all processes share. Returns whether the use is allowed.
 
-    The limit is a token bucket, such as the one for sign-ins from one address. `name` is the kind of bucket, and
-    `caller` is whose bucket it is. A bucket in this process's memory is tried first, so that a flood of requests does
-    not reach the database. It never has fewer tokens than the shared one, so it refuses nothing that the shared one
-    would allow.
+    The limit is a token bucket in the database, such as one for sign-ins from one address. `name` is the kind of
+    bucket, and `caller` identifies the bucket. A bucket in this process's memory is tried first, so that a flood of
+    requests does not reach the database. The bucket in memory never has fewer tokens than the shared bucket, so it
+    never refuses a use that the shared bucket would allow.
     """
     verdict = app[SERVICES].limiter.take_from(name, caller, budget)
     if not verdict.allowed:
@@ -117,13 +117,13 @@ async def give_back_to_shared(app: web.Application, name: str, caller: str, budg
 
 
 def require_disk(app: web.Application) -> None:
-    """Raise Unavailable while the disk of the embedded database is almost full: a full disk would stop it."""
+    """Raise Unavailable while the disk of the embedded database is almost full. A full disk would stop the database."""
     if reason := app[SERVICES].shortage():
         raise Unavailable(reason, retry_after=SHORTAGE_SECONDS)
 
 
 def admit_stranger(request: web.Request, app: web.Application) -> None:
-    """Count a request to an unknown path, or with an invalid token, against the rate limit of its address.
+    """Count a request with an unknown path or an invalid token against the rate limit of its address.
 
     Raises RateLimited if the limit is exceeded.
     """

@@ -1,4 +1,4 @@
-"""Read a request body once, within a deadline, as JSON."""
+"""Reads a request body once, within a deadline, and parses it as JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 async def read(request: web.Request) -> bytes:
     """The raw body. Raises PayloadTooLarge beyond MAX_BYTES, and InvalidInput for a compressed or incomplete body.
 
-    Compressed bodies are refused, because a small one may unpack to gigabytes.
+    Compressed bodies are refused, because a small body may unpack to gigabytes.
     """
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise InvalidInput(
@@ -51,7 +51,7 @@ def refuse_large(request: web.Request) -> None:
 
 
 async def read_object(request: web.Request) -> dict[str, Any]:
-    """The JSON object in the body, or an empty one if there is no body."""
+    """The JSON object in the body, or an empty object if there is no body."""
     raw = await read(request)
     if not raw:
         return {}
@@ -65,7 +65,10 @@ async def read_object(request: web.Request) -> dict[str, Any]:
 
 
 def parse(raw: bytes) -> Any:
-    """The parsed JSON. orjson refuses NaN, infinities, lone surrogates and invalid UTF-8; the depth is checked here."""
+    """The parsed JSON. Raises InvalidInput if it is invalid or nested too deeply.
+
+    orjson refuses NaN, infinities, lone surrogates and invalid UTF-8. The depth is checked here.
+    """
     # Counting the brackets is fast, and almost no body has enough of them to need the exact check.
     if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH:
         _refuse_deep(raw)
@@ -76,7 +79,10 @@ def parse(raw: bytes) -> Any:
 
 
 def _refuse_deep(raw: bytes) -> None:
-    """Raise InvalidInput for JSON with too many or too deep lists and objects, whose parsing would block the loop."""
+    """Raise InvalidInput for JSON with too many lists and objects, or with too many levels of them.
+
+    Parsing such JSON would block the event loop.
+    """
     most = 2 * MAX_LISTS
     # Each match ends at a bracket, so a body with more matches than `count` has too many brackets in any case.
     brackets = _TEXTS.sub(b"", raw, count=most + 2).translate(None, _NO_BRACKETS)

@@ -1,4 +1,4 @@
-"""The address of a request's client."""
+"""Finds the IP address of the client that sent a request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRUST_IT = "If this proxy is yours, add its address to BOOKGEN_TRUSTED_PROXIES."
 
 
 def address(request: web.BaseRequest, app: web.Application) -> str:
-    """The address that the connection comes from or, if that is a trusted proxy's, the one in X-Forwarded-For."""
+    """The address of the connection or, if it comes from a trusted proxy, the client's address in X-Forwarded-For."""
     trusted, peer = app[SERVICES].site.trusted_proxies, request.remote or ""
     # For a request that aiohttp could not parse, the headers are an empty dict.
     forwarded = request.headers.getall("X-Forwarded-For", ()) if request.headers else ()

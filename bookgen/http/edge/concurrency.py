@@ -1,4 +1,4 @@
-"""Limits how many requests of one account run at once, to leave connections and memory for other accounts."""
+"""Limits how many requests of one account run at once, so that connections and memory remain for other accounts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ AT_ONCE = 2
 
 
 class RequestSemaphores:
-    """The semaphores of each account, one for each class of rate limit. Each lets AT_ONCE requests run.
+    """The semaphores of each account, one for each class of rate limit. Each lets AT_ONCE requests run at once.
 
-    The semaphores for reads and writes are held while a request is handled. Those of the limits that are counted in
-    the database are held only while a request is counted there. A request that waits holds no database connection.
+    The semaphores for reads and writes are held while a request is handled. Other classes have their rate limit in the
+    database; their semaphores are held only while a request is counted there. A waiting request holds no database
+    connection.
     """
 
     def __init__(self) -> None:

@@ -20,9 +20,9 @@ CHANGED = (
 
 
 class IfNoneMatch:
-    """The If-None-Match of a request: it tells whether the caller already has the answer.
+    """The If-None-Match header of a request: it tells whether the caller already has the response.
 
-    Only for GET and HEAD; other methods always get the full answer. `tag`: the ETag that was compared last.
+    Only for GET and HEAD; other methods always get the full response. `tag`: the ETag that was compared last.
     """
 
     def __init__(self, request: web.BaseRequest) -> None:
@@ -31,22 +31,25 @@ class IfNoneMatch:
         self.tag = ""
 
     def matches_body(self, body: bytes) -> bool:
-        """Whether the caller has this body already. Sets `tag` to the ETag of the body."""
+        """Whether the caller already has this body. Stores the body's ETag in `self.tag`."""
         return self.matches(tag_of(body))
 
     def matches(self, tag: str) -> bool:
-        """Whether the caller has the answer with this ETag already. Stores the ETag in `self.tag`."""
+        """Whether the caller already has the response with this ETag. Stores the ETag in `self.tag`."""
         self.tag = tag
         return self._given is not None and _matches(self._given, tag)
 
     def answer(self, headers: Mapping[str, str]) -> web.Response:
-        """The response to a caller that has the answer already: 304 without a body. `headers`: those of the answer."""
+        """The 304 response, without a body, for a caller that already has the response.
+
+        `headers`: the headers of the full response, some of which are repeated.
+        """
         kept = {name: headers[name] for name in _KEPT if name in headers}
         return web.Response(status=304, headers={"ETag": self.tag, **kept})
 
 
 def or_not_modified(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
-    """The answer with its ETag, or 304 without a body if If-None-Match has the same ETag."""
+    """The response with its ETag added, or a 304 response without a body if If-None-Match has this ETag."""
     condition = IfNoneMatch(request)
     match response:
         case _ if "ETag" in response.headers:
@@ -66,7 +69,7 @@ def or_not_modified(request: web.Request, response: web.StreamResponse) -> web.S
 async def require_expected(request: web.Request, read: Handler) -> None:
     """Raise Conflict if the request has an If-Match that does not match the current ETag of the resource.
 
-    `read`: the handler whose answer to this request has that ETag.
+    `read`: the handler that reads the resource. Its response to this request has the current ETag.
     """
     if "If-Match" not in request.headers:
         return
@@ -76,7 +79,7 @@ async def require_expected(request: web.Request, read: Handler) -> None:
 
 
 def tag_of_response(response: web.StreamResponse) -> str:
-    """The ETag that the answer has already, or that the middleware will give it."""
+    """The ETag of the response. If the response has none yet, the ETag that the middleware will add."""
     match response:
         case _ if "ETag" in response.headers:
             return response.headers["ETag"]
@@ -88,20 +91,23 @@ def tag_of_response(response: web.StreamResponse) -> str:
 
 
 def minimal_tag(tag: str) -> str:
-    """The ETag of an answer's minimal form (`Prefer: return=minimal`). `tag`: the ETag of the full answer.
+    """The ETag of a response's minimal form (`Prefer: return=minimal`). `tag`: the ETag of the full response.
 
-    If-Match accepts either ETag. If-None-Match compares exactly, so a cache never mixes the two forms up.
+    If-Match accepts either ETag. If-None-Match accepts only the exact ETag, so a cache never mixes up the two forms.
     """
     return f"{tag[:-1]}{_MINIMAL}"
 
 
 def is_expected(request: web.Request, body: bytes) -> bool:
-    """Whether If-Match is missing or names the ETag of an answer with this body."""
+    """Whether If-Match is missing or names the ETag of a response with this body."""
     return _is_expected(request, tag_of(body))
 
 
 def _is_expected(request: web.Request, tag: str) -> bool:
-    """Whether If-Match is missing or names `tag`, by RFC 9110's strong comparison: a weak tag (`W/…`) never matches."""
+    """Whether If-Match is missing or names `tag`.
+
+    As RFC 9110 requires (strong comparison), a weak tag (`W/…`) never matches.
+    """
     given = request.headers.get("If-Match")
     return (
         given is None
@@ -111,5 +117,8 @@ def _is_expected(request: web.Request, tag: str) -> bool:
 
 
 def _matches(given: str, tag: str) -> bool:
-    """Whether `given`, the value of If-None-Match, names `tag`. A `W/`, which caches and proxies add, is ignored."""
+    """Whether `given`, the value of If-None-Match, names `tag`.
+
+    A prefix `W/`, which caches and proxies add, is ignored.
+    """
     return given.strip() == "*" or tag in (each.strip().removeprefix("W/") for each in given.split(","))

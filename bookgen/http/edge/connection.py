@@ -1,10 +1,9 @@
-"""Limits below the middleware: too many connections of an address, and slow, fragmented or unreadable requests.
+"""Limits below the middleware: too many connections of an address, and slow, fragmented or malformed requests.
 
-An unreadable request gets an error response in the usual form. In the other cases the connection is closed.
-
-aiohttp has no settings for these limits, so the classes below override public but undocumented methods of its
-`RequestHandler` (`connection_made`, `connection_lost`, `data_received`, `finish_response`, `handle_error`) and the
-`__call__` of its `Server`. This works with aiohttp 3.14.4 and 3.14.5; `tests/http/edge/test_floods.py` checks it.
+A malformed request gets an error response in the usual form. In the other cases the connection is closed. aiohttp has
+no settings for these limits, so the classes below override public but undocumented methods of its `RequestHandler`
+(`connection_made`, `connection_lost`, `data_received`, `finish_response`, `handle_error`) and the `__call__` of its
+`Server`. This works with aiohttp 3.14.4 and 3.14.5; `tests/http/edge/test_floods.py` checks it.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class BoundedRunner(web.AppRunner):
 
     @property
     def server(self) -> web.Server | None:
-        """The factory of connections for accepted sockets; None before `setup`."""
+        """What creates a connection object for each accepted socket; None before `setup`."""
         return self._bounded
 
     async def setup(self) -> None:
@@ -81,7 +80,7 @@ class BoundedRunner(web.AppRunner):
         self._bounded = BoundedServer(self.app, inner, counts, HEAD_SECONDS, CONNECTION_OPTIONS)
 
     async def shutdown(self) -> None:
-        """Close the connections. aiohttp's `cleanup` calls this when no new connections are accepted any more."""
+        """Close the connections. aiohttp's `cleanup` calls this after it has stopped accepting connections."""
         await super().shutdown()
         if self._bounded is not None:
             self._bounded.pre_shutdown()
@@ -89,7 +88,7 @@ class BoundedRunner(web.AppRunner):
 
 
 class BoundedServer(web.Server):
-    """Accepts connections, each a `BoundedConnection`, and passes their requests on to `inner`, aiohttp's own server.
+    """Accepts connections, each a `BoundedConnection`, and passes their requests to `inner`, aiohttp's own server.
 
     A connection is closed if the headers of its first request do not arrive within `head_seconds`.
     """
@@ -116,7 +115,7 @@ class BoundedServer(web.Server):
         return connection
 
     def _begin(self, message: Any, payload: Any, connection: Any, *rest: Any) -> web.BaseRequest:
-        """Create the request object once the headers have arrived."""
+        """Create the request object after the headers have arrived, and cancel their deadline."""
         connection.head_deadline.cancel()
         return self._inner.request_factory(message, payload, connection, *rest)
 
@@ -131,10 +130,10 @@ class BoundedServer(web.Server):
 
 
 class BoundedConnection(web.RequestHandler):
-    """A connection that counts against its address. A connection beyond the limit is closed at once.
+    """A connection that is counted for its address, and closed at once if the address has too many connections.
 
-    `head_deadline` closes the connection if the headers of its first request do not arrive in time. aiohttp would wait
-    for them until its keep-alive timeout, which is much longer.
+    `head_deadline` closes the connection if the headers of the first request do not arrive in time. Without it, aiohttp
+    would wait until its keep-alive timeout, which is much longer.
     """
 
     __slots__ = ("_app", "_called_off", "_counted_as", "_counts", "head_deadline", "lost")
@@ -149,10 +148,10 @@ class BoundedConnection(web.RequestHandler):
         self.lost = asyncio.Event()
 
     def call_off(self, task: asyncio.Task[Any] | None) -> None:
-        """Arrange that `task` is cancelled if the caller disconnects. It replaces the task of an earlier call.
+        """Cancel `task` if the caller disconnects. `task` replaces the task of an earlier call; None: cancel nothing.
 
-        None: nothing is cancelled any more. The task must not change data, since it may end halfway. Raises CallerLeft
-        if a task is given but the caller has already disconnected.
+        The task must not change data, since it may be cancelled halfway. Raises CallerLeft if a task is given but the
+        caller has already disconnected.
         """
         if task is not None and self.lost.is_set():
             raise CallerLeft
@@ -184,14 +183,14 @@ class BoundedConnection(web.RequestHandler):
             super().data_received(data)
 
     def cut(self) -> None:
-        """Close the connection at once, whatever is in progress."""
+        """Close the connection at once, even during a request."""
         if self.transport is not None:
             self.transport.abort()
 
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        """Send the answer. Close the connection if a large one takes too long: unread answers stay in memory."""
+        """Send the response. If the caller reads a large one too slowly, close the connection to free its memory."""
         size, held = _sizes(resp)
         if size < LARGE_ANSWER:
             return await super().finish_response(request, resp, start_time)
@@ -232,10 +231,10 @@ def _is_in_tiny_chunks(data: bytes) -> bool:
 
 
 def _sizes(response: web.StreamResponse) -> tuple[int, int]:
-    """The largest possible size of an answer, and how much of it is in memory while it is sent; both in bytes.
+    """The largest possible size of a response, and how much of it is in memory during sending; both in bytes.
 
-    This also wraps a large body in a stream, so that aiohttp writes it to the socket in parts: copying it as a whole
-    would block the event loop.
+    This also replaces a large body by a stream, so that aiohttp writes it to the socket in parts. Copying the whole
+    body would block the event loop.
     """
     if type(response) is not web.Response:
         return (MAX_RESPONSE_BYTES, MAX_PIECE_BYTES) if isinstance(response, InPieces) else (bodies.MAX_BYTES,) * 2
@@ -247,7 +246,10 @@ def _sizes(response: web.StreamResponse) -> tuple[int, int]:
 
 
 def _refusal(request: web.BaseRequest, error: BookgenError, app: web.Application) -> web.Response:
-    """The error response to a request that does not reach the middleware. It is logged and counted like any other."""
+    """The error response to a request that does not reach the middleware.
+
+    The request is logged, and counted against the rate limit, like any other.
+    """
     request[VERDICT] = app[SERVICES].limiter.take_of_address(LimitClass.PUBLIC, clients.address(request, app))
     response = errors.envelope(error, app[SERVICES].site.public_url)
     headers.add_to(response, request, app)

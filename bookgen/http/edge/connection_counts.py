@@ -10,7 +10,8 @@ from bookgen.rate_limits import Network, address_bucket, parse_address
 class ConnectionCounts:
     """The number of open connections of each connected address.
 
-    Loopback is not counted, nor are trusted proxies, which hold the connections of all their clients.
+    Connections from loopback are not counted. Nor are those of trusted proxies, since each proxy connects for many
+    clients.
     """
 
     def __init__(self, trusted: Iterable[Network], most: int) -> None:
@@ -19,7 +20,7 @@ class ConnectionCounts:
         self._open: dict[str, int] = {}
 
     def enter(self, peer: str) -> str | None:
-        """Count a connection. Returns the key for `leave`, or None for a peer that is not counted."""
+        """Count a connection. Returns the key to pass to `leave`; None if this peer's connections are not counted."""
         address = parse_address(peer)
         if address is None or address.is_loopback or any(address in network for network in self._trusted):
             return None
@@ -33,5 +34,5 @@ class ConnectionCounts:
             del self._open[name]
 
     def is_full(self, name: str) -> bool:
-        """Whether the address is over its limit."""
+        """Whether the address has more open connections than allowed. `name`: the key from `enter`."""
         return self._open[name] > self._most

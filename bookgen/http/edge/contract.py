@@ -1,4 +1,4 @@
-"""Decorators that describe a handler: aiohttp-apispec's, and the errors that it can answer with.
+"""Decorators that describe a handler: those of aiohttp-apispec, and our own, such as `refuses` for its errors.
 
     @docs("books", "Create a book", "Nothing is consumed until its writing completes.")
     @json_schema(BookCreation)
@@ -6,7 +6,7 @@
     @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
     async def create(request): ...
 
-Errors that follow from the route (401, 404 of an id, 405, 413, 429, 500, 503) are not listed.
+Do not list errors that follow from the route: 401, 404 for an id, 405, 413, 429, 500, 503.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _F = TypeVar("_F", bound=Handler)
 
 
 class Mark(Protocol):
-    """A decorator that adds a note to a handler and returns the handler."""
+    """A decorator that stores a fact about a handler on the handler and returns it."""
 
     def __call__(self, handler: _F, /) -> _F: ...
 
@@ -36,15 +36,15 @@ response_schema: Callable[..., Mark] = aiohttp_apispec.response_schema
 
 
 def docs(tag: str, summary: str, description: str) -> Mark:
-    """Set a handler's section, title and description in the OpenAPI document."""
+    """Set the handler's section, title and description in the OpenAPI document."""
     mark: Mark = aiohttp_apispec.docs(tags=[tag], summary=summary, description=description)
     return mark
 
 
 def answers_content(content_type: str, schema: Mapping[str, Any], description: str, **more: Any) -> Mark:
-    """Declare the content type and the JSON Schema of a success, for answers without a marshmallow schema.
+    """Declare the content type and the JSON Schema of a successful response that has no marshmallow schema.
 
-    `more`: other members of the response in the OpenAPI document, such as its headers.
+    `more`: other OpenAPI members of the response, such as its headers.
     """
     content = {content_type: {"schema": schema}}
     mark: Mark = aiohttp_apispec.docs(responses={200: {"description": description, "content": content, **more}})
@@ -52,12 +52,12 @@ def answers_content(content_type: str, schema: Mapping[str, Any], description: s
 
 
 def either_response(description: str, *schemas: type[Schema]) -> Mark:
-    """Declare that a success matches one of these schemas."""
+    """Declare that a successful response matches one of these schemas."""
     return answers_content("application/json", {"oneOf": [schema() for schema in schemas]}, description)
 
 
 def file_response(content_type: str, description: str, more: Mapping[str, str] | None = None) -> Mark:
-    """Declare that a success is a file. `more`: further response headers with their descriptions."""
+    """Declare that a successful response is a file. `more`: further response headers with their descriptions."""
     told = {"Content-Disposition": "A file name (RFC 5987).", "ETag": "Identifies these bytes."} | dict(more or {})
     headers = {name: {"description": text, "schema": {"type": "string"}} for name, text in told.items()}
     # JSON Schema 2020-12 has dropped `binary`, but client generators still recognize bytes by it.
@@ -65,7 +65,7 @@ def file_response(content_type: str, description: str, more: Mapping[str, str] |
 
 
 class Trait:
-    """A decorator that marks a handler with a property, such as `repeatable`. `marks` reads the mark."""
+    """A decorator that marks a handler with a property, such as `repeatable`. `marks` tells whether it is marked."""
 
     def __init__(self, name: str) -> None:
         self._name = f"__{name}__"
@@ -89,7 +89,7 @@ _READ_FIRST = "__read_first__"
 
 
 def guarded_by(read: Handler) -> Mark:
-    """Check If-Match before the handler runs: against the ETag of the answer that `read` gives to the same request."""
+    """Compare If-Match before the handler runs, with the ETag of the response that `read` gives to the same request."""
 
     def mark(handler: _F, /) -> _F:
         setattr(handler, _READ_FIRST, read)
@@ -102,7 +102,7 @@ _REFUSES = "__refuses__"
 
 
 def refuses(*refusals: type[BookgenError]) -> Mark:
-    """List the errors that this handler can answer with, besides those of its route."""
+    """List the errors that this handler can return, besides the errors that follow from its route."""
 
     def mark(handler: _F, /) -> _F:
         setattr(handler, _REFUSES, refusals)
@@ -126,10 +126,10 @@ def query_schema(handler: Handler) -> Schema | None:
 
 
 class Endpoint(NamedTuple):
-    """A route and what the decorators of its handler say, looked up once when the application is built.
+    """A route with the properties that decorators gave its handler. They are read once, when the application is built.
 
-    `query`, `body`: the schemas of the request. `tagged`: the answers have an ETag. `read_first`: the handler whose
-    answer is compared with If-Match. `repeatable`: accepts an Idempotency-Key. `grows`: stores more data, so it is
+    `query`, `body`: the schemas of the request. `tagged`: the responses have an ETag. `read_first`: the handler whose
+    response is compared with If-Match. `repeatable`: accepts an Idempotency-Key. `grows`: stores more data, so it is
     refused while the disk is almost full. `asks_model`: calls a model, so it is refused to unverified accounts.
     `waits`: supports `Prefer: wait`.
     """

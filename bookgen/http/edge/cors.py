@@ -1,4 +1,4 @@
-"""CORS: the other origins that a browser may call this service from, always without cookies."""
+"""CORS: lets browsers call this service from other allowed origins, always without cookies."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 async def while_listening(request: web.Request, work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work. If the caller disconnects, cancels the work and raises CallerLeft."""
+    """Await `work` and return its result. If the caller disconnects meanwhile, cancel `work` and raise CallerLeft."""
     task = asyncio.create_task(work)
     left = asyncio.create_task(cast(BoundedConnection, request.protocol).lost.wait())
     try:

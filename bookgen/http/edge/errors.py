@@ -1,4 +1,4 @@
-"""Error responses: the domain error, its status and code, and the envelope."""
+"""Error responses: turns an exception into a status, an error code and the JSON error object."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ UNREADABLE = "The request could not be read. Check its headers and body, then se
 
 
 def as_domain_error(error: Exception, request_id: str, path: str = "") -> errors.BookgenError:
-    """The BookgenError to answer with after a handler raised `error`. An unexpected error reveals only the request id.
+    """The BookgenError to return after a handler raised `error`. An unexpected error reveals only the request id.
 
-    `path`: the path of the request, for the message that its method is not allowed.
+    `path`: the path of the request, which the message about a wrong method contains.
     """
     match error:
         case errors.StartupError():
@@ -52,7 +52,7 @@ def as_domain_error(error: Exception, request_id: str, path: str = "") -> errors
 
 
 def is_unforeseen(error: Exception) -> bool:
-    """Whether an error is unexpected, so that the answer is a 500 that says nothing about it."""
+    """Whether an error is unexpected. The response is then a 500 without details."""
     return as_domain_error(error, "").wire.status == HTTPStatus.INTERNAL_SERVER_ERROR
 
 
@@ -79,7 +79,7 @@ def _headers(error: errors.BookgenError, status: HTTPStatus) -> Iterator[tuple[s
 def _until(period_end: object) -> int:
     """The value of Retry-After: the seconds until `period_end`, when the caller's quota is renewed; at least 1.
 
-    If `period_end` is neither a datetime nor a text in ISO 8601, it is an hour.
+    Without a usable `period_end`, the value is one hour.
     """
     if isinstance(period_end, str):
         period_end = datetime.fromisoformat(period_end)

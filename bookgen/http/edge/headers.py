@@ -1,4 +1,4 @@
-"""The headers that every answer has."""
+"""The headers that every response has."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_to(response: web.StreamResponse, request: web.BaseRequest, app: web.Appl
 
 
 def _of_site(site: Site) -> dict[str, str]:
-    """The headers that are the same for all answers of this process, unless an answer sets its own."""
+    """The headers that all responses of this process have, unless a response sets its own."""
     headers = ALWAYS | UNLESS_SAID
     if site.secure:
         headers["Strict-Transport-Security"] = "max-age=31536000; includeSubDomains"
@@ -47,7 +47,7 @@ def _of_site(site: Site) -> dict[str, str]:
 
 
 def _of_request(request: web.BaseRequest, app: web.Application) -> dict[str, str]:
-    """The headers that depend on the request: its id, the caller's rate limit, and CORS."""
+    """The headers that depend on the request: the request id, the caller's rate limit, and CORS."""
     site = app[SERVICES].site
     verdict = request.get(VERDICT) or app[SERVICES].limiter.peek(
         LimitClass.PUBLIC, address_bucket(clients.address(request, app))

@@ -1,4 +1,4 @@
-"""The host names that the service answers to, as a protection against DNS rebinding.
+"""The host names under which the service may be called, as a protection against DNS rebinding.
 
 An attacker can point a domain at this machine. A browser then treats this service as part of the attacker's site, whose
 scripts could read everything that needs no token. Such requests have the attacker's domain in the Host header.
@@ -18,9 +18,10 @@ from bookgen.rate_limits import parse_address
 
 
 def require_own(request: web.Request, app: web.Application) -> None:
-    """Raise InvalidInput if the Host header names another host.
+    """Raise InvalidInput if the Host header has a name that does not belong to this service.
 
-    A request without the header passes: every browser sends one, so such a request is no DNS rebinding.
+    IP addresses are accepted. So is a request without the header: browsers always send one, so no browser made it. A
+    trusted proxy on another machine may send any name.
     """
     given, site = request.headers.get("Host"), app[SERVICES].site
     if given is None:
@@ -40,7 +41,7 @@ def require_own(request: web.Request, app: web.Application) -> None:
 
 
 def name_of(host: str) -> str:
-    """The name or address in a Host header, without its port; empty if it is malformed."""
+    """The name or IP address in a Host header, without the port; empty if the header is malformed."""
     try:
         return (urlsplit(f"//{host}").hostname or "").removesuffix(".")
     except ValueError:

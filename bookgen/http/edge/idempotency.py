@@ -1,6 +1,6 @@
-"""`Idempotency-Key`: a repeated request gets the answer of the first one and is not carried out again.
+"""`Idempotency-Key`: a request that is repeated with the same key gets the first response and has no further effect.
 
-Only successes are stored. A request that failed, or whose process died, leaves its key free.
+Only successful responses are stored. If a request failed, or its process died, the key can be used again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _KEY = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?")
 
 
 async def once(request: web.Request, handle: Callable[[], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
-    """The answer of `handle`, or the stored answer if the account has sent this request with its key before."""
+    """The response of `handle`, or the stored response if the account has used the request's Idempotency-Key before.
+
+    Raises an error if the key was used for a different request, or if the first request is still in progress.
+    """
     if HEADER not in request.headers:
         return await handle()
     db = request.app[SERVICES].database.http
@@ -63,9 +66,9 @@ async def _repeated(request: web.Request, keyed: KeyedRequest, found: KeyedAnswe
 
 
 async def _settle(storing: Awaitable[None]) -> None:
-    """Await the write of a request's outcome. If the database is down, log that and raise nothing.
+    """Store the outcome of a request. If the database is down, log that and raise nothing.
 
-    The request itself was carried out, so its caller must not get an error.
+    The request itself was carried out, so the caller must not get an error.
     """
     try:
         await storing
@@ -85,7 +88,7 @@ def _key(request: web.Request) -> str:
 
 
 async def _fingerprint(request: web.Request) -> bytes:
-    """A hash of the method, the path without its prefix, and the body with its keys in order."""
+    """A hash of the method, the path without its API prefix, and the body with sorted keys."""
     path = re.sub(r"^/api/(v1/)?", "/", request.path_qs)
     body = orjson.dumps(await bodies.read_object(request), option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(b"\n".join((request.method.encode(), path.encode(), body))).digest()

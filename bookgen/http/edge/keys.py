@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Settings that callers may see, or that change their answers."""
+    """Settings that callers may see, or that change the responses."""
 
     public_url: str
     registration_enabled: bool

@@ -1,4 +1,4 @@
-"""Large answers, read from the database and sent in pieces, so that none is in memory as a whole."""
+"""Large responses, read from the database and sent in pieces, so that the whole response is never in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_PIECE_BYTES = 4 << 20  # one chapter, in bytes of UTF-8
 
 
 class InPieces(web.Response):
-    """A response of JSON that is encoded while it is sent. `tag`: its ETag, which is known in advance."""
+    """A JSON response that is encoded while it is sent. `tag`: the ETag, which is known in advance."""
 
     __slots__ = ("tag",)
 
@@ -30,12 +30,12 @@ class InPieces(web.Response):
 
 
 def tag_of(version: bytes) -> str:
-    """The ETag of an answer whose content is identified by `version`."""
+    """The ETag of a response whose content is identified by `version`."""
     return f'"{blake2b(version, digest_size=16).hexdigest()}"'
 
 
 def batches(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
-    """The ids in order, in batches of at most PIECE bytes; a larger item is a batch of its own.
+    """The ids in order, in batches of at most PIECE bytes. A larger item is a batch of its own.
 
     `sizes`: pairs of an item's id and its size in bytes.
     """
@@ -52,7 +52,7 @@ def batches(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
 
 
 def require_sendable(size: int) -> None:
-    """Raise PayloadTooLarge if the answer is larger than the limit."""
+    """Raise PayloadTooLarge if a response of this many bytes is larger than MAX_RESPONSE_BYTES."""
     if size > MAX_RESPONSE_BYTES:
         raise PayloadTooLarge(
             f"The response would exceed {MAX_RESPONSE_BYTES >> 20} MiB. Read the books one by one (GET /books/{{id}}/)."
@@ -60,13 +60,13 @@ def require_sendable(size: int) -> None:
 
 
 class Outgoing:
-    """Counts, for each account, the bytes of the answers that it has not read yet."""
+    """Counts, for each account, the bytes of responses that the account has not read yet."""
 
     def __init__(self) -> None:
         self._of_account: Counter[int] = Counter()
 
     def require_room(self, account_id: int) -> None:
-        """Raise RateLimited while MAX_ACCOUNT_BYTES or more of the account's earlier answers are unread."""
+        """Raise RateLimited while the account has MAX_ACCOUNT_BYTES or more of earlier responses still to read."""
         if self._of_account[account_id] >= MAX_ACCOUNT_BYTES:
             raise RateLimited(
                 "Earlier responses to you are still being sent. Read them first, then try again.",
@@ -76,7 +76,7 @@ class Outgoing:
 
     @contextmanager
     def sending(self, account_id: int, size: int) -> Iterator[None]:
-        """Count an answer of this many bytes until the caller has read it."""
+        """A context in which a response of this many bytes counts as unread."""
         self._of_account[account_id] += size
         try:
             yield

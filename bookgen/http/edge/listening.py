@@ -1,4 +1,4 @@
-"""Serving until a stop signal: bind the port, listen, and drain work in flight at the end."""
+"""Serves until a stop signal: bind the port, listen, and finally let work in progress finish."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_FILES = 65_536
 
 
 def allow_open_files() -> None:
-    """Raise the limit of open files to the machine's maximum: the usual 1,024 are too few for all connections."""
+    """Raise this process's limit of open files. The usual limit of 1,024 is too low for all connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(MAX_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -28,9 +28,9 @@ def allow_open_files() -> None:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Bind the port. Connections wait in the system's queue until `listen` accepts them.
+    """Bind the port. Connections wait in the operating system's queue until `listen` accepts them.
 
-    Raises StartupError if the address is not this machine's, or if the port is in use or not permitted.
+    Raises StartupError if the address does not belong to this machine, or if the port is in use or not permitted.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -70,7 +70,7 @@ def url(host: str, port: int) -> str:
 
 
 def is_everywhere(bound: socket.socket) -> bool:
-    """Whether the socket is bound to all addresses of the machine (0.0.0.0 or ::), which no URL can use."""
+    """Whether the socket is bound to all addresses of the machine (0.0.0.0 or ::), which cannot be used in a URL."""
     return ip_address(bound.getsockname()[0]).is_unspecified
 
 
@@ -80,9 +80,9 @@ async def listen(runner: web.AppRunner, bound: socket.socket) -> None:
 
 
 class StopSignal:
-    """Turns SIGTERM and SIGINT into events: the first signal sets `requested`, the second one sets `forced`.
+    """Turns SIGTERM and SIGINT into events: the first signal sets `requested`, the second signal sets `forced`.
 
-    `requested` lets work in progress finish before the service ends; `forced` ends that wait.
+    After `requested`, the service lets work in progress finish and then ends. `forced` ends it without this wait.
     """
 
     def __init__(self) -> None:
@@ -105,9 +105,9 @@ class StopSignal:
 
 
 async def drain(work: Callable[[float], Awaitable[None]], seconds: float, forced: asyncio.Event) -> None:
-    """Run `work(seconds)`, which lets work in progress finish for at most that long, and wait for its end.
+    """Await `work(seconds)`, which lets work in progress finish for at most this many seconds.
 
-    If `forced` is set before that, cancel it and run `work(0)`, which does not let anything finish.
+    If `forced` is set meanwhile, cancel it and await `work(0)`, which does not let anything finish.
     """
     draining = asyncio.ensure_future(work(seconds))
     forcing = asyncio.ensure_future(forced.wait())

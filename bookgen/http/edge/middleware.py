@@ -1,4 +1,4 @@
-"""The steps around every handler, in order."""
+"""The middleware: what happens to every request before and after its handler, in order."""
 
 from __future__ import annotations
 
@@ -72,7 +72,10 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 
 async def _handled(request: web.Request, endpoint: Endpoint, handler: Handler) -> web.StreamResponse:
-    """The handler's answer, or the stored one for a repeated Idempotency-Key. Raises Conflict if If-Match fails."""
+    """The handler's response, or the stored response for a repeated Idempotency-Key.
+
+    Raises Conflict if If-Match does not match.
+    """
 
     async def handle() -> web.StreamResponse:
         if endpoint.read_first:
@@ -83,9 +86,9 @@ async def _handled(request: web.Request, endpoint: Endpoint, handler: Handler) -
 
 
 def _concurrency_limit(request: web.Request, endpoint: Endpoint) -> AbstractAsyncContextManager[None]:
-    """A context to hold while the request is handled. It limits how many reads and writes an account runs at once.
+    """A context in which to handle the request. It limits how many reads and writes of an account run at once.
 
-    On other routes, such as public ones, it does nothing.
+    For other requests, such as public ones, the context does nothing.
     """
     limit = endpoint.route.limit
     if endpoint.route.public or endpoint.waits or limit not in (LimitClass.READ, LimitClass.WRITE):
@@ -94,7 +97,7 @@ def _concurrency_limit(request: web.Request, endpoint: Endpoint) -> AbstractAsyn
 
 
 def request_id(request: web.BaseRequest) -> str:
-    """The caller's X-Request-Id if it is valid, or else a new id."""
+    """The X-Request-Id header of the request if it is valid, otherwise a new id."""
     given = request.headers.get("X-Request-Id")
     if given and _GIVEN_ID.fullmatch(given):
         return given
@@ -111,9 +114,9 @@ async def _validate(request: web.Request, endpoint: Endpoint) -> None:
 
 
 async def _require_own(request: web.Request, route: Route) -> None:
-    """Raise NotFound if the resource in the path, such as a book, does not exist or is another account's.
+    """Raise NotFound if the object in the path, such as a book, does not exist or belongs to another account.
 
-    Called after a request has failed: this error then replaces one about the body, the query or a part of the resource.
+    Called after a request has failed. Its own error, such as one about the body, is then replaced by this error.
     """
     _, collection, *rest = route.path.split("/")
     table = TABLE_OF.get(collection)

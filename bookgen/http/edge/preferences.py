@@ -1,4 +1,4 @@
-"""The preferences of RFC 7240: `wait=N`, to wait for a change of what the caller already has, and `return=minimal`."""
+"""The Prefer header (RFC 7240): `wait=N` waits for a change of what the caller has, and `return=minimal`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _MINIMAL = re.compile(r'\s*return\s*=\s*"?minimal"?\s*(?:;.*)?', re.I)
 
 
 class Waiters:
-    """Counts the requests that wait for a change. A request beyond the limits is answered without waiting."""
+    """Counts the requests that wait for a change. If too many wait, a further request is answered without waiting."""
 
     def __init__(self) -> None:
         self._of_account: Counter[int] = Counter()
 
     @contextlib.contextmanager
     def admitted(self, request: web.Request, account_id: int) -> Iterator[int]:
-        """Yield the seconds that the caller may wait: 0 without `Prefer: wait`, or if too many requests wait."""
+        """Yield how many seconds the request may wait: 0 without `Prefer: wait`, or if too many requests wait."""
         seconds = wait_seconds(request.headers.getall("Prefer", ()))
         if not seconds or self._of_account[account_id] >= MAX_PER_ACCOUNT or self._of_account.total() >= MAX_TOTAL:
             yield 0
@@ -46,6 +46,6 @@ def prefers_minimal(headers: Iterable[str]) -> bool:
 
 
 def wait_seconds(headers: Iterable[str]) -> int:
-    """The seconds of the first `wait` in the Prefer headers, at most MAX_SECONDS; 0 if there is none."""
+    """The seconds of the first `wait` in the Prefer headers, at most MAX_SECONDS; 0 if no header has one."""
     found = (_WAIT.fullmatch(each) for header in headers for each in header.split(","))
     return next((min(int(wait[1]), MAX_SECONDS) for wait in found if wait), 0)

@@ -1,4 +1,4 @@
-"""Answers as JSON bytes, with times in the contract's format."""
+"""JSON responses, with times in the format of the API."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ JSON = "application/json"
 
 
 def dump(value: Any) -> bytes:
-    """The value as JSON. Times are ISO 8601 in UTC ending in Z; decimals are strings."""
+    """The value as JSON. Times are ISO 8601 in UTC and end in Z; decimals are strings."""
     return orjson.dumps(value, default=str, option=_OPTIONS)
 
 
@@ -22,7 +22,7 @@ def json(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = N
 
 
 def encoded(body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
-    """A response of JSON that is encoded already."""
+    """A response with a body that is JSON bytes already."""
     return web.Response(body=body, status=status, headers={"Content-Type": JSON, **(headers or {})})
 
 

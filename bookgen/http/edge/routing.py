@@ -1,4 +1,4 @@
-"""The rows of the route table."""
+"""The class for the rows of the route table, and ids in paths."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ LARGEST_ID = 2**63 - 1
 class Route:
     """An endpoint. `limit`: the class of its rate limit; None for no limit. `public`: no token is needed.
 
-    `cookie`: the session cookie is accepted too. `quiet`: polled so often that successes are counted but not logged.
-    `gate`: the features and limits of the caller's plan that decide whether the endpoint may be used. It only describes
-    them in the OpenAPI document. `once`: a GET that works once, such as a link in an e-mail, so HEAD is not allowed.
+    `cookie`: the session cookie is accepted too. `quiet`: requests are so frequent that successes are not logged, only
+    counted. `gate`: the features and limits of the caller's plan that the endpoint requires, as text for the OpenAPI
+    document only. `once`: a GET that works only once, such as a mailed link, so HEAD is not allowed.
     """
 
     method: str
@@ -37,7 +37,7 @@ class Route:
 
     @property
     def pattern(self) -> str:
-        """The path for aiohttp's router: ids are digits, other names match one segment."""
+        """The path for aiohttp's router. An id matches digits; any other name matches one segment of the path."""
         return re.sub(r"{(\w+)}", lambda name: f"{{{name[1]}:{_shape(name[1])}}}", self.path)
 
 
@@ -50,7 +50,7 @@ def is_id(name: str) -> bool:
 
 
 def path_id(request: web.Request, name: str = "id", *, kind: str = "object") -> int:
-    """The id in the request's path that the route calls `name`. Raises NotFound if it is too large for an id.
+    """The id in the request's path. `name`: its name in the route. Raises NotFound if the number is too large.
 
     `kind`: what the error message calls the object, such as "book".
     """

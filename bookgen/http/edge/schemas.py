@@ -40,14 +40,14 @@ def schema_keywords(**keywords: Any) -> Callable[[type[_S]], type[_S]]:
 
 
 class Query(Schema):
-    """The schema of a query. Unknown fields are dropped."""
+    """Base class for the schemas of query strings. Unknown fields are dropped."""
 
     class Meta:
         unknown = EXCLUDE
 
 
 class Body(Schema):
-    """The schema of a request. Unknown fields are dropped, and so is null in an optional field."""
+    """Base class for the schemas of request bodies. Drops unknown fields, and optional fields that are null."""
 
     class Meta:
         unknown = EXCLUDE
@@ -70,7 +70,7 @@ Body.error_messages = {"type": "Must be an object."}
 
 
 class Range(validate.Range):
-    """A check of a range. Its error message gives the bounds and the value."""
+    """Checks that a number is in a range. The error message has the bounds and the number."""
 
     def __call__(self, value: Any) -> Any:
         try:
@@ -86,7 +86,7 @@ class Range(validate.Range):
 
     @property
     def bounds(self) -> str:
-        """The bounds in words: "from 1 to 10", "at least 1" if there is only a lower one, or empty if there is none.
+        """The bounds in words: "from 1 to 10", "at least 1" if there is only a lower bound, or empty if there is none.
 
         The largest and the smallest integer of a database column do not count as bounds.
         """
@@ -185,7 +185,7 @@ def _end_of_blanks(text: str) -> int:
 
 
 class _Length(validate.Length):
-    """Checks a length. Its error message gives the allowed lengths and the actual one."""
+    """Checks a length. The error message has the allowed lengths and the actual length."""
 
     def __init__(self, unit: str, minimum: int, maximum: int) -> None:
         super().__init__(min=minimum or None, max=maximum)
@@ -204,9 +204,9 @@ class _Length(validate.Length):
 
 
 class String(fields.String):
-    """Text of at most `maximum` characters, without blanks at its ends unless `trim` is false.
+    """Text of at most `maximum` characters. Blanks at its ends are removed unless `trim` is false.
 
-    `minimum=1` refuses blank text. `also` is a further check, which raises ValidationError.
+    `minimum=1` refuses blank text. `also`: a further check, which raises ValidationError.
     """
 
     def __init__(
@@ -234,7 +234,7 @@ class String(fields.String):
 
 
 class List(fields.List[Any]):
-    """A list of at most `maximum` items. They are counted before any is validated."""
+    """A list of at most `maximum` items. The items are counted before any of them is validated."""
 
     def __init__(self, inner: fields.Field[Any], maximum: int, *, minimum: int = 0, **kwargs: Any) -> None:
         super().__init__(inner, validate=_Length("items", minimum, maximum), **kwargs)
@@ -247,9 +247,9 @@ class List(fields.List[Any]):
 
 
 def as_json(schema: type[Schema], source: object, /, **others: Any) -> dict[str, Any]:
-    """The JSON object that has the fields of `schema`.
+    """The JSON object with the fields of `schema`.
 
-    The value of a field is the keyword argument of that name or, if there is none, the attribute of `source`.
+    The value of a field is the keyword argument with its name or, if there is none, the attribute of `source`.
     """
     return {name: others[name] if name in others else getattr(source, name) for name in _field_names(schema)}
 
@@ -264,7 +264,7 @@ def choice(values: Iterable[str]) -> validate.OneOf:
 
 
 def load(schema: Schema, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The validated request. Raises InvalidInput with the messages of each field."""
+    """The validated data. Raises InvalidInput with the error messages of each field."""
     try:
         loaded: dict[str, Any] = schema.load(data)
     except ValidationError as error:
@@ -277,7 +277,7 @@ def load(schema: Schema, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _holds_nul(value: Any) -> bool:
-    """Whether the value contains U+0000, which JSON allows and PostgreSQL's text does not."""
+    """Whether the value contains U+0000, which JSON allows but PostgreSQL cannot store in a text."""
     match value:
         case str():
             return "\0" in value
@@ -289,14 +289,14 @@ def _holds_nul(value: Any) -> bool:
 
 
 def by_field(messages: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The error messages as the API returns them: a flat list for each field. `messages`: those of marshmallow."""
+    """Convert marshmallow's error `messages` to the form of the API: a flat list for each field."""
     return {("non_field_errors" if name == "_schema" else name): _flat(found) for name, found in messages.items()}
 
 
 def _flat(found: Any, where: str = "") -> list[str]:
-    """The messages in `found`, also those of nested fields, as one list. `where`: the path to `found`.
+    """The messages in `found`, including those of nested fields, as one list. `where`: the path to `found`.
 
-    A message of a nested field begins with its path: "[2].title: Must be a string." for the third item's title.
+    The message of a nested field begins with its path. For the title of the third item: "[2].title: Must be a string."
     """
     if isinstance(found, Mapping):
         return [text for key, inner in found.items() for text in _flat(inner, f"{where}{_path_step(key, where)}")]
@@ -305,9 +305,9 @@ def _flat(found: Any, where: str = "") -> list[str]:
 
 
 def _path_step(key: Any, where: str) -> str:
-    """The text that `key` adds to the path `where` of a nested field: "[2]", ".title", or "title" at the start.
+    """The text that `key` appends to the path `where` of a nested field: "[2]", ".title", or "title" at the start.
 
-    For `_schema` it is empty, since that is marshmallow's name for the object itself.
+    The text is empty for `_schema`, marshmallow's name for the object itself.
     """
     if key == "_schema":
         return ""

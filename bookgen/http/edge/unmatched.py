@@ -1,4 +1,4 @@
-"""Requests that match no route: the slash redirect, CORS preflight, 404 and 405."""
+"""Responses to requests that match no route: a redirect to the path with a slash, CORS preflight, 404 and 405."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ PREFIX = "/api/"
 
 
 async def answer(request: web.Request) -> web.StreamResponse:
-    """The redirect to the path with a slash, the answer to a CORS preflight, or a 404 page for a browser.
+    """A redirect to the path with a slash, the response to a CORS preflight, or a 404 page for a browser.
 
-    Otherwise raises HTTPNotFound for an unknown path, or HTTPMethodNotAllowed for a method that the path lacks.
+    Otherwise raises HTTPNotFound for an unknown path, or HTTPMethodNotAllowed if the path does not have this method.
     """
     refusal = request.match_info.http_exception or web.HTTPNotFound()
     if isinstance(refusal, web.HTTPMethodNotAllowed) and _is_preflight(request):
@@ -26,7 +26,7 @@ async def answer(request: web.Request) -> web.StreamResponse:
 
 
 def _is_for_people(request: web.Request) -> bool:
-    """Whether a browser asks for a page outside the API, so that it should get a 404 as HTML."""
+    """Whether a browser asks for a page outside the API, so that a 404 should be an HTML page."""
     is_page = request.method in ("GET", "HEAD") and "text/html" in request.headers.get("Accept", "")
     return is_page and not request.path.startswith(PREFIX) and request.app[SERVICES].site.console
 
@@ -45,9 +45,9 @@ def _is_preflight(request: web.Request) -> bool:
 
 
 async def _exists_with_slash(request: web.Request) -> bool:
-    """Whether the path is a route of the API once a slash is added at its end.
+    """Whether the path would be a route of the API with a slash at its end.
 
-    Only paths under /api/ count, so that no path such as `//example.com` can redirect to another host.
+    Only paths under /api/ count, so that a path such as `//example.com` cannot cause a redirect to another host.
     """
     path = request.rel_url.raw_path
     if not f"{path}/".startswith(PREFIX) or path.endswith("/"):

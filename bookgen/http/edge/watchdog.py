@@ -1,4 +1,4 @@
-"""Logs that the event loop is blocked, while it still is. No request is answered then."""
+"""Logs when code blocks the event loop, while the loop is still blocked. A blocked loop answers no requests."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ FRAMES = 6
 class Watchdog:
     """A regular task on the event loop (the beat), and a thread that logs when the beat is late.
 
-    The log line says which code blocks the loop. The thread can write it because it runs even then. `observe` is called
-    after each beat with its delay in seconds.
+    The log line says which code blocks the loop. The thread can log even then, because it does not run on the loop.
+    `observe` is called after each beat with its delay in seconds.
     """
 
     def __init__(self, observe: Callable[[float], None]) -> None:
@@ -67,7 +67,7 @@ class Watchdog:
                 )
 
     def _where(self) -> list[str]:
-        """The innermost stack frames of the loop's thread."""
+        """The innermost stack frames of the thread that runs the event loop."""
         frame = sys._current_frames().get(self._loop_thread)
         calls = traceback.extract_stack(frame)[-FRAMES:] if frame else []
         return [f"{call.filename}:{call.lineno} {call.name}" for call in calls]

@@ -1,4 +1,4 @@
-"""Sets the gauges before each scrape of the metrics. Those from the database are read at most every few seconds."""
+"""Sets the gauges before the metrics are read. Gauges that need the database are updated every few seconds at most."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READ_SECONDS = 2.0  # after which the database counts as down
 
 
 class Gauges:
-    """The gauges of this process: metrics whose values are read only when someone requests the metrics."""
+    """The gauges of this process: metrics whose values are computed when someone requests the metrics."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -28,7 +28,7 @@ class Gauges:
         self._reading = asyncio.Lock()
 
     async def refresh(self) -> None:
-        """Set all gauges. The database is read at most once in FRESH_SECONDS, however often this is called."""
+        """Set all gauges. Queries the database at most once in FRESH_SECONDS, however often this is called."""
         self._set_pools()
         self._set_rendering()
         self._set_disk()

@@ -1,4 +1,4 @@
-"""Pictures by their unguessable URLs, which can be cached forever."""
+"""Pictures, at unguessable URLs. Their contents never change, so they can be cached forever."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ async def show(request: web.Request) -> web.Response:
 def _part(request: web.Request, length: int, tag: str) -> range | None:
     """The byte range to send; None to send the whole picture. `length`, `tag`: the picture's size and ETag.
 
-    None is returned if the request has no range or an invalid one, or if its If-Range has another ETag. The range may
-    begin beyond the end of the picture.
+    Returns None if the request has no range or an invalid one, or if its If-Range has another ETag. The returned range
+    may begin beyond the end of the picture.
     """
     if request.headers.get("If-Range", tag) != tag:
         return None

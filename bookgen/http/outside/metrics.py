@@ -1,4 +1,4 @@
-"""`GET /metrics`: who may read the metrics."""
+"""`GET /metrics`, for callers on this machine or with the operator's token."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _FORWARDING = re.compile(
 
 
 async def metrics(request: web.Request) -> web.Response:
-    """The metrics, for a loopback caller without a proxy or with the operator's token. NotFound otherwise."""
+    """The metrics. Raises NotFound unless the caller is on this machine or has the operator's token.
+
+    A request from a proxy on this machine does not count as local.
+    """
     if not (_is_local(request) or _has_token(request)):
         raise NoSuchPath
     await request.app[GAUGES].refresh()
@@ -30,10 +33,10 @@ async def metrics(request: web.Request) -> web.Response:
 
 
 def _is_local(request: web.Request) -> bool:
-    """Whether the caller is on this machine and not a proxy that forwards someone else's request.
+    """Whether the caller is on this machine, and is not a proxy that forwards a request from elsewhere.
 
-    A proxy that adds no header is recognized by its trusted address, by HTTP/1.0 (the default of nginx), or by the
-    public host name that it passes on.
+    A proxy that adds no header is recognized by its trusted address, by HTTP/1.0 (nginx's default), or by the public
+    host name that it passes on.
     """
     peer = request.remote or ""
     if not hosts.is_loopback(peer) or clients.is_proxy(peer, request.app[SERVICES].site.trusted_proxies):

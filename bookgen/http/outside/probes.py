@@ -1,4 +1,4 @@
-"""Health and readiness probes, for the supervisor that restarts the process and the load balancer before it."""
+"""Health and readiness probes, for the supervisor that restarts the process, and for a load balancer."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ async def alive(request: web.Request) -> web.Response:
 
 
 async def ready(request: web.Request) -> web.Response:
-    """200 if this process can take requests. Raises Unavailable otherwise, such as while runs are being restored.
+    """200 if this process can take requests. Otherwise raises Unavailable, such as during startup.
 
-    While the disk is almost full, the status is `read-only`, still with 200: the server can answer reads, so a load
-    balancer must not remove it.
+    While the disk is almost full, the status is `read-only`, still with 200: a load balancer must not remove the
+    server, since it can still answer reads.
     """
     if reason := request.app[SERVICES].unready():
         raise Unavailable(reason, retry_after=1)
