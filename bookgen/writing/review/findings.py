@@ -197,15 +197,23 @@ def _replacement(proposed: str, place: TextSpan, content: str) -> str | None:
 def _merged_into(found: list[EditorFinding], finding: EditorFinding) -> bool:
     """Merge the finding into the finding in `found` that says the same. Returns False if there is none.
 
-    The merged finding has the passages of both and the worse severity.
+    The merged finding has the passages of both and the worse severity. If they quote different passages first, they may
+    be two faults, so it has both explanations and both remedies.
     """
     for index, known in enumerate(found):
         if _say_the_same(known, finding):
             new = [each for each in finding.places if not any(each.overlaps(other) for other in known.places)]
             severity = min(known.severity, finding.severity, key=_RANK.__getitem__)
-            found[index] = replace(known, others=(*known.others, *new), severity=severity)
+            merged = replace(known, others=(*known.others, *new), severity=severity)
+            if not known.place.overlaps(finding.place):
+                merged = replace(merged, why=_both(known.why, finding.why), remedy=_both(known.remedy, finding.remedy))
+            found[index] = merged
             return True
     return False
+
+
+def _both(one: str, other: str) -> str:
+    return one if other in one else f"{one} {other}".strip()
 
 
 def _say_the_same(one: EditorFinding, other: EditorFinding) -> bool:

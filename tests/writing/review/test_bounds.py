@@ -315,10 +315,19 @@ async def test_a_chapter_grows_by_no_more_than_its_word_budget():
 
 
 @pytest.mark.parametrize(
-    ("words", "budget", "room"), [(100, 100, 25), (1_000, 1_000, 120), (130, 100, 120), (125, 100, 0)]
+    ("words", "budget", "room"), [(30, 30, 25), (200, 200, 40), (1_000, 1_000, 120), (1_249, 1_000, 120)]
 )
-def test_a_chapter_within_its_length_stays_within_it(words, budget, room):
+def test_a_fault_can_be_mended_in_a_chapter_of_any_length(words, budget, room):
     assert room_for(a_chapter(1, words=budget, content="word " * words)) == room
+
+
+async def test_an_edit_may_make_a_chapter_longer_than_was_asked_for():
+    book = material(TEXT, words=int(count_words(TEXT) / 1.24))
+    longer = f"The lamp went out at ten.{' It had burned since the storm of that long winter.' * 2}"
+
+    revised = await applied(edit("The lamp went out at ten.", longer), book=book)
+
+    assert [outcome.dropped for outcome in revised.outcomes] == [None]
 
 
 async def test_an_edit_may_not_replace_a_page():

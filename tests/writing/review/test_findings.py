@@ -154,13 +154,19 @@ def test_the_worst_findings_come_first():
 def test_the_same_finding_from_two_parts_is_one_finding():
     twice = claim("The lamp went out at ten.", kind="contradiction", others=[(2, "The lamp went out at eleven.")])
     from_the_other_end = claim(
-        "went out at eleven", 2, kind="contradiction", others=[(1, "went out at ten")], severity="critical"
+        "went out at eleven",
+        2,
+        kind="contradiction",
+        others=[(1, "went out at ten")],
+        severity="critical",
+        why="It was ten.",
     )
 
     found = review(twice, twice, from_the_other_end)
 
     assert len(found.findings) == 1
     assert found.findings[0].severity is Severity.CRITICAL
+    assert found.findings[0].why == f"{twice.why} It was ten."
     assert found.dropped == {RejectionReason.DUPLICATE: 2}
 
 

@@ -80,7 +80,7 @@ def test_the_prompt_says_how_much_a_chapter_may_grow():
 
     (request,) = revision_requests(material, review)
 
-    room = "chapter 1: 120 words; chapter 2: 120 words; chapter 3: 52 words; chapter 4: 120 words"
+    room = "chapter 1: 120 words; chapter 2: 120 words; chapter 3: 120 words; chapter 4: 120 words"
     assert room in request.messages[0].text
 
 
