@@ -69,6 +69,8 @@ _ENUMERATION = re.compile(
 _HOST = r"[^\s/?#@:%\[\]\\<>\"]+"
 _WEB = re.compile(rf"https?://{_HOST}(?::[0-9]{{1,5}})?(?:[/?#][^\s\\<>\"]*)?|mailto:[^\s@?]+@{_HOST}(?:\?\S*)?")
 
+_FIGURE = re.compile("[+−-]?[€$£¥]?\\d[\\d.,'’\u00a0\u202f ]*%?")
+_NO_FIGURE = ("", "-", "–", "—")  # cells of such a column without a number
 _BOX = re.compile(r"\[([ xX])\] ")
 _SMALL_TAG = re.compile(r"<(sup|sub)>([^<>\n]{1,20})</\1>", re.I)
 _SMALL = {
@@ -265,12 +267,21 @@ class _Reader:
                 rows.append([])
             elif token.type in ("th_open", "td_open"):
                 if len(rows) == 1:
-                    aligns.append(str(token.attrGet("style") or "text-align:left").removeprefix("text-align:"))
+                    aligns.append(str(token.attrGet("style") or "").removeprefix("text-align:"))
                 rows[-1].append(self._inline())
         self._at += 1
         width = len(aligns)
-        even = [tuple((row + [()] * width)[:width]) for row in rows]
-        return model.Table(tuple(aligns), even[0], tuple(even[1:]))
+        head, *body = [tuple((row + [()] * width)[:width]) for row in rows]
+        columns = zip(aligns, zip(*body, strict=True) if body else [()] * width, strict=True)
+        chosen = (align or ("right" if _has_figures(column) else "left") for align, column in columns)
+        return model.Table(tuple(chosen), head, tuple(body))
+
+
+def _has_figures(column: Sequence[Spans]) -> bool:
+    """Whether a table's column has numbers only, which stand one below the other. Cells may be empty or have a dash."""
+    texts = [("".join(span.text for span in cell).strip(), any(span.code for span in cell)) for cell in column]
+    filled = [(text, is_code) for text, is_code in texts if text not in _NO_FIGURE]
+    return len(filled) > 1 and all(_FIGURE.fullmatch(text) and not is_code for text, is_code in filled)
 
 
 def _checklist(block: model.ItemList) -> model.ItemList:

@@ -14,6 +14,7 @@ import pytest
 
 from bookgen.render.layout.geometry import geometry
 from bookgen.render.layout.lines import Tail
+from bookgen.render.model import Manuscript, Table
 from tests.render.conftest import Make, Rendered, render
 from tests.render.measuring import body
 from tests.render.test_docx import of_style
@@ -133,6 +134,30 @@ def test_a_short_list_is_kept_on_one_page_as_long_as_it_leaves_no_large_gap(abov
     counts = [sum(line.startswith("Step") for line in page) for page in pages_of(book)]
 
     assert sorted(counts)[-1] == 6
+
+
+@pytest.mark.parametrize(
+    ("cells", "align"),
+    [
+        (("84", "28", "112"), "right"),
+        (("1,250.5", "–", "−3 %"), "right"),
+        (("£4", "£12", ""), "right"),
+        (("84", "28 g", "112"), "left"),
+        (("84", "", ""), "left"),
+        (("`84`", "`28`", "`112`"), "left"),
+    ],
+)
+def test_a_column_of_numbers_is_aligned_at_the_right(cells: tuple[str, ...], align: str, make: Make) -> None:
+    rows = "\n".join(f"| Saltern {number} | {cell} |" for number, cell in enumerate(cells))
+    book = make(f"| Place | Pans |\n|---|---|\n{rows}\n")
+    marked = make(f"| Place | Pans |\n|---|:-:|\n{rows}\n")
+
+    assert [table.aligns for table in tables(book)] == [("left", align)]
+    assert [table.aligns for table in tables(marked)] == [("left", "center")]
+
+
+def tables(book: Manuscript) -> list[Table]:
+    return [block for chapter in book.chapters for block in chapter.blocks if isinstance(block, Table)]
 
 
 def test_word_keeps_the_ends_of_a_long_list_and_the_whole_of_a_short_one(make: Make) -> None:
