@@ -33,7 +33,8 @@ Write {which}. Its title, and what it has to do:
 {ask}"""
 
 PLAN = """
-How it is planned. Where the plan and the summary differ, the summary counts.{set_up}
+How it is planned. Where the plan and the summary differ, the summary counts; where they \
+contradict a chapter above, that chapter does.{set_up}
 {plan}
 """
 SET_UP = " What the plan sets up is in the text without being pointed out."

@@ -109,6 +109,13 @@ You have read the parts before this one. What their chapters tell:
 This part begins with the end of the part before it.
 
 """
+NOTED = """\
+What was noted of each chapter when it was finished. Compare every number, date, age, time of day and place in it with \
+the rest of the book. Where a note and the text differ, the text counts, and there is no finding:
+
+{told}
+
+"""
 LATER = "What is open at the end of this part may be answered in a later one, so it is not a finding.\n\n"
 UNWRITTEN = "Not written yet, so nothing of them is missing: {chapters}.\n\n"
 CONTINUED = " (continued)"
@@ -232,17 +239,28 @@ def _plan(chapters: Sequence[Chapter], room: int) -> str:
 
 
 def extent(material: Material, part: BookPart, window: int) -> str:
-    """The introduction to a part: which part of the book it is, and summaries of the chapters before it."""
+    """The introduction to a part: which part of the book it is, and what is known of the chapters before it.
+
+    Before a whole book, it is what was noted of its chapters.
+    """
     unwritten = [str(each.chapter_number) for each in material.chapters if not each.content.strip()]
     said = PICTURED if material.pictures else ""
     said += UNWRITTEN.format(chapters=", ".join(unwritten)) if unwritten else ""
     if part.is_whole_book:
-        return said + WHOLE
+        return said + _noted(material, window) + WHOLE
     if part.number > 1:
         said += BEFORE.format(told=_told_before(material, part, window))
     if part.number < part.count:
         said += LATER
     return said + PART.format(number=part.number, count=part.count)
+
+
+def _noted(material: Material, window: int) -> str:
+    """The facts noted of all chapters, for comparison; empty if there are none, as in a picture book."""
+    digests = [(chapter, stored_digest(material, chapter)) for chapter in written(material)]
+    facts = [f"{each.chapter_number}. {'; '.join(digest.facts)}" for each, digest in digests if digest and digest.facts]
+    most = context.share(round(frame_tokens(window) * TOLD_SHARE), len(facts), MAX_TOLD_TOKENS) if facts else 0
+    return NOTED.format(told=context.data("\n".join(clip(each, most) for each in facts))) if facts else ""
 
 
 def _told_before(material: Material, part: BookPart, window: int) -> str:

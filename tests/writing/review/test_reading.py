@@ -10,9 +10,10 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from bookgen.models import BookKind
+from bookgen.models import BookKind, Digest
 from bookgen.providers.text import TextRequest
 from bookgen.words import tokens
+from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.review.kinds import DESCRIPTIONS, SUGGESTION_TYPES, FindingKind, kinds_for
 from bookgen.writing.review.parts import parts_of
 from bookgen.writing.review.reading import FindingClaim, QuotedPassage, max_findings, read_claims, reading_requests
@@ -38,6 +39,22 @@ def test_a_book_that_fits_is_read_in_one_call_with_its_bible_and_its_plan(name):
     assert material.book.bible["premise"] in text
     assert material.book.description in text
     assert tokens(text) + request.max_tokens < 32_000
+
+
+def test_the_editor_of_a_whole_book_compares_what_was_noted_of_its_chapters():
+    material = written_book("name-day")
+    one, *_ = material.chapters
+    noted = {
+        1: Digest(1, content_hash(one.content), "Ada comes.", ("Ada is 31", "the clock stands at four")),
+        2: Digest(2, "of another text", "Ada goes.", ("Ada is 32",)),
+    }
+
+    (request,) = reading_requests(replace(material, digests=noted))
+
+    assert "1. Ada is 31; the clock stands at four" in whole(request)
+    assert "Ada is 32" not in whole(request)
+    assert whole(request).index("Ada is 31") < whole(request).index(one.content)
+    assert "What was noted" not in whole(*reading_requests(material))
 
 
 def test_the_prompt_does_not_say_who_wrote_the_book():
