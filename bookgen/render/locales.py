@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+_TRADITIONAL_SUBTAGS = {"hant", "tw", "hk", "mo"}
+
 
 @dataclass(frozen=True, slots=True)
 class Locale:
@@ -31,6 +33,11 @@ class Locale:
     @property
     def code(self) -> str:
         return self.tag.split("-")[0].lower()
+
+    @property
+    def is_traditional(self) -> bool:
+        """Whether this is Chinese in traditional characters."""
+        return self.code == "zh" and bool(_TRADITIONAL_SUBTAGS.intersection(self.tag.lower().split("-")))
 
     def chapter_name(self, number: int, title: str) -> tuple[str, str]:
         """The line with the number, and the title. If the title is only the number, the first line is empty."""
@@ -83,7 +90,6 @@ _BY_CODE = {row.code: row for row in LOCALES}
 _TRADITIONAL = replace(
     _BY_CODE["zh"], contents="目錄", copyright="版權所有", rights="保留一切權利。", notes="註釋", quotes="「」『』"
 )
-_WRITTEN_SO = {"hant", "tw", "hk", "mo"}  # subtags of traditional Chinese
 # Dashes other than the English one, with spaces around them.
 _DASHES = dict.fromkeys(("de", "nl", "pl", "cs", "sk", "hr", "sv", "da", "nb", "fi", "hu", "fr", "tr"), " – ")
 _DASHES |= dict.fromkeys(("ru", "uk", "bg"), " — ")
@@ -91,6 +97,6 @@ _DASHES |= dict.fromkeys(("ru", "uk", "bg"), " — ")
 
 def language(tag: str) -> Locale:
     """The locale of a BCP 47 tag. An unsupported language gets English words but keeps its tag."""
-    code, *others = tag.lower().split("-")
-    row = _TRADITIONAL if code == "zh" and _WRITTEN_SO.intersection(others) else _BY_CODE.get(code, _BY_CODE["en"])
-    return replace(row, tag=tag, dash=_DASHES.get(code, "—"))
+    code = tag.lower().split("-")[0]
+    row = replace(_BY_CODE.get(code, _BY_CODE["en"]), tag=tag)
+    return replace(_TRADITIONAL if row.is_traditional else row, tag=tag, dash=_DASHES.get(code, "—"))

@@ -8,6 +8,7 @@ from typing import Any
 from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 
+from bookgen.render.docx.fonts import east_asian
 from bookgen.render.docx.xml import CENTRED, MONO, NAMESPACES, spacing, twips
 from bookgen.render.fonts.families import BY_SETTING, own_script
 from bookgen.render.layout.geometry import Geometry
@@ -128,12 +129,16 @@ class StyleSheet:
         run = root.find(qn("w:docDefaults")).find(qn("w:rPrDefault")).find(qn("w:rPr"))
         fonts = run.find(qn("w:rFonts"))
         fonts.attrib.clear()
-        for slot in ("ascii", "hAnsi", "eastAsia"):
+        asian = east_asian(self._language)
+        if asian and self._language.unspaced:
+            fonts.set(qn("w:hint"), "eastAsia")  # for marks that Latin has too, such as “ and …
+        for slot in ("ascii", "hAnsi"):
             fonts.set(qn(f"w:{slot}"), body.name)
+        fonts.set(qn("w:eastAsia"), asian.face(self._settings) if asian else body.name)
         fonts.set(qn("w:cs"), complex_script.name)
         language = run.find(qn("w:lang"))
         for slot in ("val", "eastAsia", "bidi"):
-            language.set(qn(f"w:{slot}"), self._language.tag)
+            language.set(qn(f"w:{slot}"), asian.tag if asian and slot == "eastAsia" else self._language.tag)
         normal = self._document.styles["Normal"].element
         normal.remove_all("w:rPr")
         normal.append(parse_xml(f"<w:rPr {NAMESPACES}>{size(self._geometry.size)}</w:rPr>"))

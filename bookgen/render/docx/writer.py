@@ -90,7 +90,7 @@ class _DocxWriter:
         self._properties()
         # The body is written as text, because python-docx's object tree would be slow for a whole book.
         body = f"{DECLARATION}<w:document {NAMESPACES}><w:body>{''.join(out)}</w:body></w:document>"
-        fonts = embed_fonts(document, body + "".join(self._body.notes), self._settings, self._language.tag)
+        fonts = embed_fonts(document, body + "".join(self._body.notes), self._settings, self._language)
         buffer = io.BytesIO()
         document.save(buffer)
         return rezip(buffer.getvalue(), {"word/document.xml": body.encode(), "word/fontTable.xml": fonts})
