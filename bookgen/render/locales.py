@@ -24,6 +24,7 @@ class Locale:
     dash: str = "—"
     indent: float = 1.5  # of a paragraph's first line, in ems
     indents_first: bool = False  # the first paragraph after a heading is indented too
+    leading: float = 1.0  # multiplies the line height; ideographs fill the em and need more room between lines
 
     @property
     def speaks_with_dashes(self) -> bool:
@@ -63,10 +64,11 @@ LOCALES = (
     Locale("el", "Περιεχόμενα", "Κεφάλαιο {}", "Πνευματικά δικαιώματα", "Με επιφύλαξη παντός δικαιώματος.",
            "Σημειώσεις", "«»“”"),
     Locale("vi", "Mục lục", "Chương {}", "Bản quyền", "Mọi quyền được bảo lưu.", "Ghi chú"),
-    Locale("zh", "目录", "第{}章", "版权所有", "保留一切权利。", "注释", unspaced=True, indent=2.0, indents_first=True),
+    Locale("zh", "目录", "第{}章", "版权所有", "保留一切权利。", "注释",
+           unspaced=True, indent=2.0, indents_first=True, leading=1.27),
     Locale("ja", "目次", "第{}章", "著作権", "無断複写・転載を禁じます。", "注", "「」『』",
-           unspaced=True, indent=1.0, indents_first=True),
-    Locale("ko", "차례", "제{}장", "저작권", "모든 권리 보유.", "주석", indents_first=True),
+           unspaced=True, indent=1.0, indents_first=True, leading=1.27),
+    Locale("ko", "차례", "제{}장", "저작권", "모든 권리 보유.", "주석", indents_first=True, leading=1.2),
     Locale("ar", "المحتويات", "الفصل {}", "حقوق النشر", "جميع الحقوق محفوظة.", "الحواشي", "«»“”", rtl=True),
     Locale("he", "תוכן העניינים", "פרק {}", "זכויות יוצרים", "כל הזכויות שמורות.", "הערות", "””’’", rtl=True),
     Locale("hi", "विषय सूची", "अध्याय {}", "कॉपीराइट", "सर्वाधिकार सुरक्षित।", "टिप्पणियाँ"),

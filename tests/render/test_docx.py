@@ -14,8 +14,6 @@ from docx.oxml.ns import qn
 from lxml import etree
 from openxml_audit import OpenXmlValidator
 
-from bookgen.render.docx.writer import write_docx
-from bookgen.render.layout.page import Pagination
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, Rendered, render
 from tests.render.reading import W
@@ -96,32 +94,6 @@ def test_the_document_embeds_its_fonts_with_the_letters_of_the_book(
 
     assert set(covered) == families
     assert {ord(letter) for letter in words if letter.isalpha()} <= set.union(*covered.values())
-
-
-@pytest.mark.parametrize(
-    ("language", "font", "face", "tag"),
-    [
-        ("ja", "serif", "Yu Mincho", "ja-JP"),
-        ("ja", "sans", "Yu Gothic", "ja-JP"),
-        ("zh", "serif", "SimSun", "zh-CN"),
-        ("zh-Hans", "dyslexic", "Microsoft YaHei", "zh-CN"),
-        ("zh-Hant", "serif", "PMingLiU", "zh-TW"),
-        ("zh-TW", "sans", "Microsoft JhengHei", "zh-TW"),
-        ("ko", "serif", "Batang", "ko-KR"),
-        ("en", "serif", "Source Serif 4", "en"),
-    ],
-)
-def test_east_asian_text_has_a_face_of_words_own(language: str, font: str, face: str, tag: str, make: Make) -> None:
-    manuscript = make("One.", language=language)
-    settings = ExportSettings(font=font)
-    with zipfile.ZipFile(io.BytesIO(write_docx(manuscript, Pagination(2, {1: "1"}, (), {}), settings))) as package:
-        styles = etree.fromstring(package.read("word/styles.xml"))
-        table = etree.fromstring(package.read("word/fontTable.xml"))
-    (fonts,) = styles.iterfind(f"{W}docDefaults//{W}rFonts")
-    (lang,) = styles.iterfind(f"{W}docDefaults//{W}lang")
-
-    assert (fonts.get(f"{W}eastAsia"), lang.get(f"{W}eastAsia")) == (face, tag)
-    assert face in [each.get(f"{W}name") for each in table]
 
 
 def shown(data: bytes, key: str) -> bytes:

@@ -1,0 +1,70 @@
+"""Books in Chinese, Japanese and Korean, by the rules of their typesetters."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+from lxml import etree
+
+from bookgen.render.docx.writer import write_docx
+from bookgen.render.epub.style import style_sheet
+from bookgen.render.layout.compose import setter_for
+from bookgen.render.layout.page import Pagination
+from bookgen.render.locales import language
+from bookgen.render.model import Manuscript
+from bookgen.render.settings import ExportSettings
+from tests.render.conftest import Make
+from tests.render.reading import W
+
+PAGES = Pagination(2, {1: "1"}, ())  # so that Word files need no layout, and no font for it
+
+
+@pytest.mark.parametrize(
+    ("tag", "font", "face", "word_tag"),
+    [
+        ("ja", "serif", "Yu Mincho", "ja-JP"),
+        ("ja", "sans", "Yu Gothic", "ja-JP"),
+        ("zh", "serif", "SimSun", "zh-CN"),
+        ("zh-Hans", "dyslexic", "Microsoft YaHei", "zh-CN"),
+        ("zh-Hant", "serif", "PMingLiU", "zh-TW"),
+        ("zh-TW", "sans", "Microsoft JhengHei", "zh-TW"),
+        ("ko", "serif", "Batang", "ko-KR"),
+        ("en", "serif", "Source Serif 4", "en"),
+    ],
+)
+def test_a_word_file_names_one_of_words_own_east_asian_faces(
+    tag: str, font: str, face: str, word_tag: str, make: Make
+) -> None:
+    book, settings = make("One.", language=tag), ExportSettings(font=font)
+    styles, table = (etree.fromstring(in_word(book, f"word/{name}.xml", settings)) for name in ("styles", "fontTable"))
+    (fonts,) = styles.iterfind(f"{W}docDefaults//{W}rFonts")
+    (lang,) = styles.iterfind(f"{W}docDefaults//{W}lang")
+
+    assert (fonts.get(f"{W}eastAsia"), lang.get(f"{W}eastAsia")) == (face, word_tag)
+    assert face in [each.get(f"{W}name") for each in table]
+
+
+@pytest.mark.parametrize(
+    ("tag", "least", "most"), [("en", 1.3, 1.35), ("zh-Hant", 1.65, 1.7), ("ja", 1.65, 1.7), ("ko", 1.55, 1.6)]
+)
+def test_lines_of_east_asian_text_are_further_apart(tag: str, least: float, most: float, make: Make) -> None:
+    book = make("One.", language=tag)
+    page = setter_for(book, ExportSettings()).geometry
+    double = setter_for(book, ExportSettings(line_spacing=2.2)).geometry
+    sheet = style_sheet(ExportSettings(), language(tag)).decode()
+
+    assert least <= page.lead / page.size <= most
+    assert double.lead == pytest.approx(page.lead * 2, abs=0.01)
+    assert page.foot > page.folio
+    assert f'w:line="{round(page.lead * 20)}"'.encode() in in_word(book, "word/styles.xml")
+    assert float(sheet.partition("line-height: ")[2].partition(";")[0]) == pytest.approx(
+        page.lead / page.size, rel=0.07
+    )
+
+
+def in_word(book: Manuscript, part: str, settings: ExportSettings | None = None) -> bytes:
+    """A part of the book's Word file."""
+    with zipfile.ZipFile(io.BytesIO(write_docx(book, PAGES, settings or ExportSettings()))) as package:
+        return package.read(part)
