@@ -36,6 +36,11 @@ class Locale:
         return self.tag.split("-")[0].lower()
 
     @property
+    def ideographic(self) -> bool:
+        """Whether the text is mostly ideographs and other marks that fill the em: Chinese and Japanese."""
+        return self.code in ("zh", "ja")
+
+    @property
     def is_traditional(self) -> bool:
         """Whether this is Chinese in traditional characters."""
         return self.code == "zh" and bool(_TRADITIONAL_SUBTAGS.intersection(self.tag.lower().split("-")))

@@ -176,8 +176,20 @@ def test_punctuation_next_to_ideographs_is_full_width(language: str) -> None:
 
     assert face.pieces("“见……”") == (("“见……”", wide),)
     assert face.pieces("——") == (("——", wide),)
-    assert wide.word("……")[0] == 2000.0
+    assert wide.word("……")[0] == wide.word("——")[0] == 2000.0
+    assert face.pieces("NHK――") == (("NHK", face.style()), ("――", wide))
+    assert [style.face.key for _, style in typeface.Typeface("serif", "th").pieces("…")] == ["SourceSerif4"]
     assert [style.face.key for _, style in face.pieces("it’s “so”…")] == ["SourceSerif4"]
+
+
+@pytest.mark.parametrize("language", sorted({"zh", "ja"} & HERE.keys()))
+def test_two_dashes_join_and_are_extracted_as_written(language: str, make: Make) -> None:
+    text = "一——二――三—四―五————六"
+    rendered = render(make(("一", text), language=language))
+    ((_, wide),) = typeface.Typeface("serif", language).pieces("见")
+
+    assert len(wide.glyphs("——")) == len(wide.glyphs("――")) == 1
+    assert "".join(PdfText(rendered.pdf).words()) == "".join(manuscript_words(rendered.manuscript))
 
 
 @pytest.mark.parametrize(("language", "indented"), [("en", False), *((each, True) for each in HERE)])

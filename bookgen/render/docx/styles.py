@@ -130,7 +130,7 @@ class StyleSheet:
         fonts = run.find(qn("w:rFonts"))
         fonts.attrib.clear()
         asian = east_asian(self._language)
-        if asian and self._language.unspaced:
+        if self._language.ideographic:
             fonts.set(qn("w:hint"), "eastAsia")  # for marks that Latin has too, such as “ and …
         for slot in ("ascii", "hAnsi"):
             fonts.set(qn(f"w:{slot}"), body.name)

@@ -12,6 +12,7 @@ from typing import Any
 import uharfbuzz as hb
 
 from bookgen.render.fonts.face import Face
+from bookgen.render.locales import language as locale
 
 # In the PDF text of a word, surrounds the height to which a glyph is lifted, per mille of the size. The size is known
 # only when the text is drawn; then these marks are replaced, so they never get into a file.
@@ -19,6 +20,9 @@ LIFT_MARK = "\ue000"
 
 # Scripts whose glyphs are not in the order of their letters.
 _REORDERED = re.compile("[\u0900-\u0dff\u1780-\u17ff\u1000-\u109f]")
+
+# In Chinese and Japanese a dash is as wide as an ideograph, and two of them join.
+_DASHES = re.compile("[—―]+")
 
 Shaped = tuple[float, str]
 
@@ -44,6 +48,7 @@ class Style:
     _variants: dict[tuple[str, bool], Style] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._ideographic = locale(self.language).ideographic
         self.space = self.word(" ")
         self.space_number = self.face.number(self.face.hb_font.get_nominal_glyph(0x20) or 0, " ")
         self.hyphen_text = "‐" if 0x2010 in self.face.covered else "-"
@@ -89,8 +94,14 @@ class Style:
             buffer.cluster_level = hb.BufferClusterLevel.MONOTONE_CHARACTERS
         if self.language:
             buffer.language = self.language
-        hb.shape(self.face.hb_font, buffer, self.features)
+        hb.shape(self.face.hb_font, buffer, self._features(text))
         return buffer
+
+    def _features(self, text: str) -> dict[str, Any]:
+        """The OpenType features for a word, each for the whole word or for the ranges of letters that it applies to."""
+        if text.isascii() or not self._ideographic or not (dashes := list(_DASHES.finditer(text))):
+            return self.features
+        return {**self.features, "fwid": [(*each.span(), True) for each in dashes]}
 
     def _shape(self, text: str) -> Shaped:
         buffer = self._buffer(text)
@@ -99,9 +110,14 @@ class Style:
             return (advances * self.face.per_mille + self.tracking * len(buffer.glyph_infos)) * self.scale, ""
         numbers = self._numbers(text, [(info.codepoint, info.cluster) for info in buffer.glyph_infos])
         width, fragment = self._fragment(numbers, buffer.glyph_positions)
-        if not text.isascii() and _REORDERED.search(text):
+        if not text.isascii() and (_REORDERED.search(text) or self._has_other_text(numbers, text)):
             fragment = _with_actual_text(text, fragment)
         return width, fragment
+
+    def _has_other_text(self, numbers: list[int], text: str) -> bool:
+        """Whether the glyphs would be copied as another text, because they already represent other letters."""
+        face = self.face
+        return face.has_outlines_in_cff and "".join(face.text_of[number] for number in numbers) != text
 
     def _numbers(self, text: str, glyphs: list[tuple[int, int]]) -> list[int]:
         """The numbers by which a PDF refers to a word's glyphs, one for each glyph.

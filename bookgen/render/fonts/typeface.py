@@ -26,7 +26,8 @@ _SKIN = frozenset(range(0x1F3FB, 0x1F400))
 _EMOJI = re.compile("[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]|.*\ufe0f")
 
 # Marks shared with Latin. Next to ideographs they must come from the ideographs' face, which makes them full width.
-_WIDE_MARKS = re.compile("[“”‘’…—·]")
+_WIDE_MARKS = re.compile("[“”‘’…‥—―·]")
+_DOUBLED = re.compile("——|――|……")  # in this form they are never Latin, even next to Latin letters
 _AN_IDEOGRAPH = "一"
 
 _FEW = 0.1  # a face may lack this share of a language's letters and still be used for it
@@ -49,6 +50,7 @@ class Typeface:
         chosen = body if body and has_alphabet(body, language) else BY_SETTING[font]
         self._body = own_script(language) or chosen
         self.unspaced = locale(language).unspaced
+        self._ideographic = locale(language).ideographic
         self._helpers: tuple[Source, ...] = FALLBACKS if font == "serif" else (SANS, *FALLBACKS)
         self._faces: dict[str, Face] = {}
         self._styles: dict[tuple[object, ...], Style] = {}
@@ -104,12 +106,12 @@ class Typeface:
     def _wide_marks(self, text: str, kind: dict[str, Any]) -> Source | None:
         """The font in which to set marks such as “ and … that Latin and Chinese share. None if the style's own will do.
 
-        In a language without spaces between words, these marks get the font of the ideographs if the text contains
-        ideographs or consists only of such marks.
+        In Chinese and Japanese, these marks get the font of the ideographs if the text contains ideographs or doubled
+        marks, or consists only of such marks.
         """
-        if not self.unspaced or kind.get("mono") or not _WIDE_MARKS.search(text):
+        if not self._ideographic or kind.get("mono") or not _WIDE_MARKS.search(text):
             return None
-        if not (any(map(is_wide, text)) or all(map(_WIDE_MARKS.match, text))):
+        if not (any(map(is_wide, text)) or _DOUBLED.search(text) or all(map(_WIDE_MARKS.match, text))):
             return None
         return self._source(_AN_IDEOGRAPH)
 
