@@ -182,6 +182,28 @@ def test_punctuation_next_to_ideographs_is_full_width(language: str) -> None:
     assert [style.face.key for _, style in face.pieces("it’s “so”…")] == ["SourceSerif4"]
 
 
+@pytest.mark.parametrize("language", HERE)
+def test_spaces_and_brackets_that_fill_the_em_come_from_the_ideographs_face(language: str) -> None:
+    face = typeface.Typeface("serif", language)
+    ((_, wide),) = face.pieces("一")
+
+    for mark in "\u3000《〈【！":
+        assert face.pieces(mark) == ((mark, wide),)
+        assert wide.word(mark)[0] == 1000.0
+
+
+@pytest.mark.parametrize("language", HERE)
+def test_no_line_begins_with_an_ideographic_space(language: str, make: Make) -> None:
+    rendered = render(make("何？\u3000" * 200, language=language))
+    lines = [
+        each.mark.line for page in rendered.layout.pages for each in page.placed if isinstance(each.mark, TextMark)
+    ]
+    ends = [line.text[-1] for line in lines if "何" in line.text]
+
+    assert not any(line.text.startswith("\u3000") for line in lines)
+    assert "\u3000" in ends[:-1]
+
+
 @pytest.mark.parametrize("language", sorted({"zh", "ja"} & HERE.keys()))
 def test_two_dashes_join_and_are_extracted_as_written(language: str, make: Make) -> None:
     text = "一——二――三—四―五————六"

@@ -159,11 +159,22 @@ class Typeface:
         )
 
     def _find(self, cluster: str) -> Source | None:
-        """The first fallback that has the cluster. The machine's fonts are tried last. None if no font has it."""
-        for source in (EMOJI, *self._helpers) if _EMOJI.match(cluster) else self._helpers:
-            if _covers(self._probe(source), cluster):
-                return source
-        return next((each for each in system_sources(self._language) if _covers(self._probe(each), cluster)), None)
+        """The first font that has the cluster. None if no font has it."""
+        return next((each for each in self._candidates(cluster) if _covers(self._probe(each), cluster)), None)
+
+    def _candidates(self, cluster: str) -> Iterator[Source]:
+        """The fonts to try for a cluster, best first.
+
+        The machine's fonts are tried last, except for characters that fill the em: some fallbacks have a narrow 《.
+        """
+        fills_em = is_wide(cluster[0])
+        if fills_em:
+            yield from system_sources(self._language)
+        if _EMOJI.match(cluster):
+            yield EMOJI
+        yield from self._helpers
+        if not fills_em:
+            yield from system_sources(self._language)
 
     def _probe(self, source: Source) -> Face:
         """A face opened only to check its coverage. It is not embedded in the finished file."""

@@ -17,7 +17,7 @@ from bookgen.render.model import Span, Spans
 LONG = 34
 _CHUNK = 8
 _NEVER_FIRST = frozenset(
-    "、。，．・：；？！゛゜ヽヾゝゞ々ー）］｝」』】〉》〕〗〙〛’”ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ,.!?:;)]}…‥％"
+    "\u3000、。，．・：；？！゛゜ヽヾゝゞ々ー）］｝」』】〉》〕〗〙〛’”ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ,.!?:;)]}…‥％"
 )
 _NEVER_LAST = frozenset("（［｛「『【〈《〔〖〘〚‘“([{￥＄")
 SPACES = re.compile("[ \t\n]+")
