@@ -19,9 +19,12 @@ from bookgen.render.fonts import system, typeface
 from bookgen.render.fonts.families import FALLBACKS, Source
 from bookgen.render.fonts.system import system_sources
 from bookgen.render.layout.rows import TextMark
+from bookgen.render.layout.words import WordMaker
+from bookgen.render.model import Span
 from bookgen.render.preview import html_pages
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, render
+from tests.render.measuring import drawn as drawn_width
 from tests.render.reading import PdfText, docx_words, epub_words, manuscript_words
 
 SAMPLES = {
@@ -212,6 +215,38 @@ def test_two_dashes_join_and_are_extracted_as_written(language: str, make: Make)
 
     assert len(wide.glyphs("——")) == len(wide.glyphs("――")) == 1
     assert "".join(PdfText(rendered.pdf).words()) == "".join(manuscript_words(rendered.manuscript))
+
+
+@pytest.mark.parametrize(
+    ("language", "marks", "ems"),
+    [
+        ("ja", "。「", 1.5),
+        ("ja", "）、", 1.5),
+        ("ja", "。」", 1.5),
+        ("ja", "「『", 1.5),
+        ("ja", "」）。「（", 3.0),
+        ("ja", "？」", 2.0),
+        ("ja", "「。", 2.0),
+        ("zh", "：“", 1.5),
+        ("zh", "？”", 1.5),
+        ("zh", "》（", 1.5),
+        ("zh-Hant", "。「", 2.0),
+        ("zh-Hant", "」「", 1.5),
+    ],
+)
+def test_marks_that_meet_share_the_empty_half_between_them(language: str, marks: str, ems: float, make: Make) -> None:
+    if not HERE:
+        pytest.skip("This machine has no font with ideographs.")
+    text = f"文{marks}文"
+    rendered = render(make(("一", text * 60), language=language), ExportSettings(justify=False))
+    words = WordMaker(typeface.Typeface("serif", language)).words((Span(text),))
+
+    assert sum(token.advance for token in words.tokens[:-1]) + words.tokens[-1].width == (ems + 2) * 1000
+    assert "".join(PdfText(rendered.pdf).words()) == "".join(manuscript_words(rendered.manuscript))
+    for page in rendered.layout.pages:
+        for placed in page.placed:
+            if isinstance(placed.mark, TextMark):
+                assert drawn_width(placed.mark) == pytest.approx(placed.mark.line.width, abs=0.1)
 
 
 @pytest.mark.parametrize(("language", "indented"), [("en", False), *((each, True) for each in HERE)])

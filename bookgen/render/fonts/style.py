@@ -24,6 +24,13 @@ _REORDERED = re.compile("[\u0900-\u0dff\u1780-\u17ff\u1000-\u109f]")
 # In Chinese and Japanese a dash is as wide as an ideograph, and two of them join.
 _DASHES = re.compile("[—―]+")
 
+# Marks that fill the em, with their ink in one half of it. Where two of them meet, the half em between them is left
+# out. Which marks are drawn so depends on the face: 。 is in the middle in Taiwan, and ： in Japan.
+_OPENING = "「『（〈《【〔［｛〖〘“‘"
+_CLOSING = "」』）〉》】〕］｝〗〙”’、。，．：；！？"
+_PAIR = re.compile(f"(?<=[{_CLOSING}])(?=[{_CLOSING}{_OPENING}])|(?<=[{_OPENING}])(?=[{_OPENING}])")
+_EM, _HALF = 950.0, 500.0  # per mille; some faces are slightly narrower than the em
+
 Shaped = tuple[float, str]
 
 
@@ -45,6 +52,7 @@ class Style:
     href: str = ""
     strike: bool = False
     words: dict[str, Shaped] = field(default_factory=dict)
+    _halves: dict[str, bool] = field(default_factory=dict)
     _variants: dict[tuple[str, bool], Style] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -77,10 +85,36 @@ class Style:
         factor = self.face.per_mille * self.scale
         found: list[tuple[int, float, float]] = []
         x = 0.0
-        for info, position in zip(buffer.glyph_infos, buffer.glyph_positions, strict=True):
+        advances = self._advances(text, buffer)
+        for info, position, advance in zip(buffer.glyph_infos, buffer.glyph_positions, advances, strict=True):
             found.append((info.codepoint, x + position.x_offset * factor, position.y_offset * factor))
-            x += position.x_advance * factor + self.tracking * self.scale
+            x += advance * self.scale
         return found
+
+    def is_half(self, mark: str) -> bool:
+        """Whether half of the em that an opening or closing mark fills is empty: before or after it."""
+        known = self._halves.get(mark)
+        if known is None:
+            known = self._halves[mark] = self._measure_half(mark)
+        return known
+
+    def _measure_half(self, mark: str) -> bool:
+        buffer, factor = self._buffer(mark), self.face.per_mille
+        extents = self.face.hb_font.get_glyph_extents(buffer.glyph_infos[0].codepoint)
+        if extents is None or buffer.glyph_positions[0].x_advance * factor < _EM:
+            return False
+        start, end = extents.x_bearing * factor, (extents.x_bearing + extents.width) * factor
+        return bool(start >= _HALF if mark in _OPENING else end <= _HALF)
+
+    def _advances(self, text: str, buffer: hb.Buffer) -> list[float]:
+        """The advance of each glyph of a word, per mille of the style's own size."""
+        factor, tracking = self.face.per_mille, self.tracking
+        advances = [position.x_advance * factor + tracking for position in buffer.glyph_positions]
+        pairs = [] if text.isascii() else [match.start() - 1 for match in _PAIR.finditer(text)]
+        if pairs := [at for at in pairs if self.is_half(text[at]) and self.is_half(text[at + 1])]:
+            for index, info in enumerate(buffer.glyph_infos):
+                advances[index] -= _HALF * (info.cluster in pairs)
+        return advances
 
     def _buffer(self, text: str) -> hb.Buffer:
         """The word as HarfBuzz shapes it: glyphs with their positions."""
@@ -105,11 +139,11 @@ class Style:
 
     def _shape(self, text: str) -> Shaped:
         buffer = self._buffer(text)
+        advances = self._advances(text, buffer)
         if self.measuring:
-            advances = sum(position.x_advance for position in buffer.glyph_positions)
-            return (advances * self.face.per_mille + self.tracking * len(buffer.glyph_infos)) * self.scale, ""
+            return sum(advances) * self.scale, ""
         numbers = self._numbers(text, [(info.codepoint, info.cluster) for info in buffer.glyph_infos])
-        width, fragment = self._fragment(numbers, buffer.glyph_positions)
+        width, fragment = self._fragment(numbers, buffer.glyph_positions, advances)
         if not text.isascii() and (_REORDERED.search(text) or self._has_other_text(numbers, text)):
             fragment = _with_actual_text(text, fragment)
         return width, fragment
@@ -137,14 +171,13 @@ class Style:
             seen.add(cluster)
         return numbers
 
-    def _fragment(self, numbers: list[int], positions: Sequence[Any]) -> Shaped:
-        face, tracking = self.face, self.tracking
+    def _fragment(self, numbers: list[int], positions: Sequence[Any], advances: list[float]) -> Shaped:
+        face = self.face
         factor, own, code = face.per_mille, face.advance, face.code
         out: list[str] = []
         run = ""
         width = 0.0
-        for number, position in zip(numbers, positions, strict=True):
-            advance = position.x_advance * factor + tracking
+        for number, position, advance in zip(numbers, positions, advances, strict=True):
             offset, lift = position.x_offset * factor, position.y_offset * factor
             width += advance
             if offset or lift:
@@ -159,6 +192,11 @@ class Style:
         if run:
             out.append(f"({run})")
         return width * self.scale, "".join(out)
+
+
+def meet_halfway(before: str, after: str) -> bool:
+    """Whether two texts meet in a pair of marks with an empty half em between them, if their faces draw them so."""
+    return _PAIR.search(before[-1:] + after[:1]) is not None
 
 
 def _moved(offset: float, lift: float) -> str:

@@ -14,6 +14,7 @@ HYPHEN_PENALTY, DASH_PENALTY, SEAM_PENALTY, FORCED_PENALTY = 200.0, 30.0, 60.0, 
 
 SPACE: Gap = (1.0, 1.0)
 IDEOGRAPHIC: Gap = (0.0, 0.3)  # between ideographs: no width, but it can be stretched
+CLOSED_UP: Gap = (-2.0, 0.3)  # the same where half an em is left out, as between 。 and 「
 SEAM: Gap = (0.0, 0.0)  # a place where a word too long for any line may break
 
 # How much of a mark may hang over the line's end, as a share of its width.

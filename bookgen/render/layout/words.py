@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from bookgen.render.characters import is_wide
+from bookgen.render.fonts.style import meet_halfway
 from bookgen.render.fonts.typeface import Pieces, Typeface
 from bookgen.render.layout.bidi import Gap, has_rtl, parts
-from bookgen.render.layout.word_metrics import IDEOGRAPHIC, SEAM, SPACE, Hyphenate, Token, after_dashes
+from bookgen.render.layout.word_metrics import CLOSED_UP, IDEOGRAPHIC, SEAM, SPACE, Hyphenate, Token, after_dashes
 from bookgen.render.model import Span, Spans
 
 LONG = 34
@@ -117,11 +118,11 @@ class WordMaker:
             pieces = tuple(piece for part in parts(text) for piece in self._pieces(part, span, kind))
             simple[text] = self._token(pieces)
             return open_word + pieces
-        cut = units(text)
-        for part, gap in cut:
-            pieces = self._pieces(part, span, kind)
+        cut = [(self._pieces(part, span, kind), gap) for part, gap in units(text)]
+        for (pieces, gap), following in zip(cut, [*cut[1:], ((), None)], strict=True):
             open_word += pieces
             if gap is not None:
+                gap = CLOSED_UP if gap is IDEOGRAPHIC and _closes_up(pieces, following[0]) else gap
                 words.tokens.append(self._token(open_word, gap))
                 open_word = ()
         if len(cut) == 1:
@@ -142,6 +143,14 @@ class WordMaker:
         if span.href or span.strike:
             return tuple((part, style.variant(href=span.href, strike=span.strike)) for part, style in pieces)
         return pieces
+
+
+def _closes_up(before: Pieces, after: Pieces) -> bool:
+    """Whether the half em between a closing and an opening mark is left out, as both of them fill the em."""
+    if not before or not after:
+        return False
+    (left, one), (right, other) = before[-1], after[0]
+    return meet_halfway(left, right) and one.is_half(left[-1]) and other.is_half(right[0])
 
 
 def divided(words: Words, room: float, hyphenate: Hyphenate) -> Words:
