@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 
 import pytest
@@ -10,12 +11,14 @@ from lxml import etree
 
 from bookgen.render.docx.writer import write_docx
 from bookgen.render.epub.style import style_sheet
+from bookgen.render.fonts.system import system_sources
 from bookgen.render.layout.compose import setter_for
 from bookgen.render.layout.page import Pagination
+from bookgen.render.layout.rows import TextMark
 from bookgen.render.locales import language
 from bookgen.render.model import Manuscript
 from bookgen.render.settings import ExportSettings
-from tests.render.conftest import Make
+from tests.render.conftest import Make, render
 from tests.render.reading import W
 
 PAGES = Pagination(2, {1: "1"}, ())  # so that Word files need no layout, and no font for it
@@ -62,6 +65,30 @@ def test_lines_of_east_asian_text_are_further_apart(tag: str, least: float, most
     assert float(sheet.partition("line-height: ")[2].partition(";")[0]) == pytest.approx(
         page.lead / page.size, rel=0.07
     )
+
+
+@pytest.mark.parametrize(
+    ("tag", "indents"), [("ja", [0.0, 10.5, 0.0]), ("zh", [21.0, 21.0, 21.0]), ("ko", [15.75, 15.75, 15.75])]
+)
+def test_a_japanese_paragraph_that_begins_with_a_bracket_has_no_indent(
+    tag: str, indents: list[float], make: Make
+) -> None:
+    if not system_sources(tag):
+        pytest.skip("This machine has no font with ideographs.")
+    book = render(make(("一", "「来た。」\n\n彼は言った。\n\n『夜』だ。"), language=tag))
+    marks = [each.mark for page in book.layout.pages for each in page.placed]
+    lines = [mark.line for mark in marks if isinstance(mark, TextMark) and mark.element and mark.element.role == "P"]
+    written = in_word(book.manuscript, "word/document.xml").decode()
+    paragraphs = re.findall(r"<w:pPr>[^「彼『]*[「彼『]", written)
+    with zipfile.ZipFile(io.BytesIO(book.epub)) as package:
+        page, sheet = (package.read(f"EPUB/{name}").decode() for name in ("chapter001.xhtml", "style.css"))
+
+    assert [line.x for line in lines[-3:]] == pytest.approx(indents)
+    assert ['w:firstLine="0"' in each for each in paragraphs] == [indent == 0.0 for indent in indents]
+    assert ['class="bracket"' in each for each in re.findall("<p[^r][^「彼『]*", page)] == [
+        not each for each in indents
+    ]
+    assert ("p.bracket" in sheet) == (0.0 in indents)
 
 
 def in_word(book: Manuscript, part: str, settings: ExportSettings | None = None) -> bytes:

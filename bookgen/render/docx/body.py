@@ -20,6 +20,7 @@ from bookgen.render.model import (
     Span,
     Spans,
     announces,
+    begins_with,
     is_speech_after,
     stands_apart,
     stands_in_lines,
@@ -96,6 +97,7 @@ class BodyWriter:
         self._poems = poems
         self._poem: model.Poem | None = None  # that the current block is the title of
         self._rtl = language.rtl
+        self._flush_marks = language.flush_marks
         self._dashes = language.speaks_with_dashes
         self._first_note = 0
         self._drawings = 0
@@ -181,7 +183,7 @@ class BodyWriter:
                 inset = twips(self._geometry.indent * 1.2 * depth)
                 further = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>' if depth > 1 else ""
                 rtl, direction = self._direction((spans,))
-                if depth <= 1 and stands_in_lines(spans):
+                if depth <= 1 and (stands_in_lines(spans) or begins_with(spans, self._flush_marks)):
                     further = '<w:ind w:firstLine="0"/>'
                 kept = "<w:keepNext/>" * self._announces
                 air = twips(self._geometry.lead)

@@ -27,7 +27,7 @@ p.apart {{ margin: 1em 0 }}
 blockquote {{ margin: 1em 1.6em }}
 li p, td p {{ text-indent: 0 }}
 blockquote p + p, li p + p {{ text-indent: {indent}em }}
-{speech}p.lines {{ text-indent: 0; text-align: start }}
+{speech}{bracket}p.lines {{ text-indent: 0; text-align: start }}
 p.verse {{ margin: 1em 1.6em; text-align: start; text-indent: 0; {whole} }}
 p.verse > span {{ display: block; padding-inline-start: {turned:g}em; text-indent: -{turned:g}em }}
 p.verse > br {{ display: none }}
@@ -112,6 +112,7 @@ def style_sheet(settings: ExportSettings, language: Locale, *, verse: bool = Fal
         indent=language.indent,
         flush="" if language.indents_first else _FLUSH,
         speech=f"p.speech {{ text-indent: {language.indent}em }}\n" * language.speaks_with_dashes,
+        bracket="p.bracket { text-indent: 0 }\n" * bool(language.flush_marks),
         leading=round(1.27 * language.leading * settings.line_spacing, 2),
         family=_FAMILIES[settings.font],
         align="justify" if settings.justify else "start",

@@ -206,7 +206,7 @@ class EpubWriter:
             self._add_page("dedication", book.title, body, "frontmatter")
 
     def _chapter(self, section: Section) -> Any:
-        writer = ChapterWriter(section, self._pagination.starts, self._names, rtl=self._language.rtl)
+        writer = ChapterWriter(section, self._pagination.starts, self._names, self._language)
         text = writer.body()
         label, title = chapter_heading(section, self._settings, self._language)
         number = f'<span class="number">{escape(label)}</span> ' if label else ""
