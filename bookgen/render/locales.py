@@ -25,6 +25,7 @@ class Locale:
     indent: float = 1.5  # of a paragraph's first line, in ems
     indents_first: bool = False  # the first paragraph after a heading is indented too
     flush_marks: str = ""  # a paragraph that begins with one has no indent, as the mark leaves half an em before it
+    emphasis: str = ""  # the CSS shape of dots that replace italics; empty: italics
     leading: float = 1.0  # multiplies the line height; ideographs fill the em and need more room between lines
 
     @property
@@ -71,9 +72,10 @@ LOCALES = (
            "Σημειώσεις", "«»“”"),
     Locale("vi", "Mục lục", "Chương {}", "Bản quyền", "Mọi quyền được bảo lưu.", "Ghi chú"),
     Locale("zh", "目录", "第{}章", "版权所有", "保留一切权利。", "注释",
-           unspaced=True, indent=2.0, indents_first=True, leading=1.27),
+           unspaced=True, indent=2.0, indents_first=True, emphasis="dot", leading=1.27),
     Locale("ja", "目次", "第{}章", "著作権", "無断複写・転載を禁じます。", "注", "「」『』",
-           unspaced=True, indent=1.0, indents_first=True, flush_marks="「『（〈《【〔“(", leading=1.27),
+           unspaced=True, indent=1.0, indents_first=True, flush_marks="「『（〈《【〔“(", emphasis="sesame",
+           leading=1.27),
     Locale("ko", "차례", "제{}장", "저작권", "모든 권리 보유.", "주석", indents_first=True, leading=1.2),
     Locale("ar", "المحتويات", "الفصل {}", "حقوق النشر", "جميع الحقوق محفوظة.", "الحواشي", "«»“”", rtl=True),
     Locale("he", "תוכן העניינים", "פרק {}", "זכויות יוצרים", "כל הזכויות שמורות.", "הערות", "””’’", rtl=True),

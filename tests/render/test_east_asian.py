@@ -11,12 +11,15 @@ from lxml import etree
 
 from bookgen.render.docx.writer import write_docx
 from bookgen.render.epub.style import style_sheet
+from bookgen.render.epub.xhtml import ChapterWriter
 from bookgen.render.fonts.system import system_sources
+from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.layout.compose import setter_for
 from bookgen.render.layout.page import Pagination
 from bookgen.render.layout.rows import TextMark
+from bookgen.render.layout.words import WordMaker
 from bookgen.render.locales import language
-from bookgen.render.model import Manuscript
+from bookgen.render.model import Manuscript, Span
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, render
 from tests.render.reading import W
@@ -89,6 +92,40 @@ def test_a_japanese_paragraph_that_begins_with_a_bracket_has_no_indent(
         not each for each in indents
     ]
     assert ("p.bracket" in sheet) == (0.0 in indents)
+
+
+@pytest.mark.parametrize(
+    ("tag", "run", "rule"),
+    [
+        ("ja", '<w:em w:val="comma"/>', "em { font-style: normal; -epub-text-emphasis: filled sesame;"),
+        ("zh-Hant", '<w:em w:val="underDot"/>', "em { font-style: normal; -epub-text-emphasis: filled dot;"),
+        ("ko", "<w:i/><w:iCs/>", ""),
+    ],
+)
+def test_emphasised_ideographs_have_dots_and_no_italics(tag: str, run: str, rule: str, make: Make) -> None:
+    book = make("文*文字*文*Titanic*文。", language=tag)
+    written = in_word(book, "word/document.xml").decode()
+    subtitle = in_word(book, "word/styles.xml").decode().partition('w:styleId="Subtitle"')[2].partition("</w:style>")[0]
+    sheet = style_sheet(ExportSettings(), language(tag)).decode()
+    body = ChapterWriter(book.chapters[0], (), {}, language(tag)).body()
+
+    assert f'<w:rPr>{run}</w:rPr><w:t xml:space="preserve">文字<' in written
+    assert '<w:rPr><w:i/><w:iCs/></w:rPr><w:t xml:space="preserve">Titanic<' in written
+    assert ("<w:i/>" in subtitle) == ("text-emphasis" not in sheet) == (tag == "ko")
+    assert rule in sheet
+    assert ("text-emphasis-position: under" in sheet) == (tag == "zh-Hant")
+    assert "<em>文字</em>" in body
+    assert ('<em class="latin">Titanic</em>' in body) == bool(rule)
+
+
+@pytest.mark.parametrize("tag", ["ja", "zh"])
+def test_emphasised_ideographs_are_bold_in_print_and_latin_words_are_italic(tag: str) -> None:
+    if not system_sources(tag):
+        pytest.skip("This machine has no font with ideographs.")
+    words = WordMaker(Typeface("serif", tag)).words((Span("文"), Span("字Titanic", italic=True)))
+    styles = {text: style.css for token in words.tokens for text, style in token.pieces}
+
+    assert styles == {"文": "", "字": "b", "Titanic": "i"}
 
 
 def in_word(book: Manuscript, part: str, settings: ExportSettings | None = None) -> bytes:

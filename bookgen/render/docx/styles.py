@@ -76,6 +76,7 @@ class StyleSheet:
         lines = f'<w:spacing w:before="0" w:after="0" w:line="{lead}" w:lineRule="exact"/>'
         tabs = f'<w:tabs><w:tab w:val="right" w:leader="dot" w:pos="{twips(geometry.measure)}"/></w:tabs>'
         first = "" if self._language.indents_first else '<w:ind w:firstLine="0"/>'
+        italic = "" if self._language.emphasis else "<w:i/>"  # where there are no italics, Word would slant the letters
         capitals = "" if self._language.rtl else '<w:smallCaps/><w:spacing w:val="20"/>'
 
         def style(paragraph: str, run: str = "", *, based: str = "Normal", following: str = "") -> _Style:
@@ -95,9 +96,9 @@ class StyleSheet:
             "BookBody": style(f'<w:widowControl/>{lines}<w:ind w:firstLine="{indent}"/>{justify}'),
             "BookFirst": style(first, based="BookBody", following="BookBody"),
             "Title": style(kept + spacing(lead * 9, lead) + CENTRED, size(em * 2.5)),
-            "Subtitle": style(spacing(0, lead * 2) + CENTRED, "<w:i/>" + size(em * 1.25)),
+            "Subtitle": style(spacing(0, lead * 2) + CENTRED, italic + size(em * 1.25)),
             "BookAuthor": style(spacing(0, 0) + CENTRED, size(em * 1.25)),
-            "BookDedication": style(spacing(0, 0) + CENTRED, "<w:i/>" + size(em)),
+            "BookDedication": style(spacing(0, 0) + CENTRED, italic + size(em)),
             "BookSmall": style(spacing(0, 60), size(note)),
             "ChapterNumber": style(
                 kept + spacing(lead * 4, 0) + CENTRED, capitals + size(geometry.small), following="Heading1"
@@ -105,7 +106,7 @@ class StyleSheet:
             "Heading1": head(1, lead * 5, lead * 3, size(em * 2), CENTRED),
             "Heading2": head(2, round(lead * 1.5), round(lead * 0.5), "<w:b/>" + size(em * 1.18)),
             "Heading3": head(3, lead, 0, "<w:b/>" + size(em * 1.06)),
-            "Heading4": head(4, lead, 0, "<w:i/>" + size(em)),
+            "Heading4": head(4, lead, 0, italic + size(em)),
             "ContentsHeading": style(kept + spacing(lead * 2, lead * 2) + CENTRED, size(em * 1.6)),
             "TOC1": style(f'{tabs}{spacing(0, 80)}<w:ind w:right="{inset}"/>'),
             **({"TOC2": style(below)} if self._poems else {}),
@@ -115,10 +116,10 @@ class StyleSheet:
             "BookList": style(f'{aside}<w:ind w:firstLine="0"/>{_GROUPED}', based="BookBody"),
             "BookCode": style(code, MONO + "<w:noProof/>" + size(em * 0.86)),
             "BookTable": style(spacing(20, 20), size(note)),
-            "Caption": style(spacing(80, lead) + CENTRED, "<w:i/>" + size(note), following="BookFirst"),
+            "Caption": style(spacing(80, lead) + CENTRED, italic + size(note), following="BookFirst"),
             "BookFigure": style("<w:keepNext/>" + spacing(lead, 0) + CENTRED, following="Caption"),
             "FootnoteText": style(spacing(0, 0) + justify, size(note)),
-            "Header": style(spacing(0, 0), "<w:i/>" + size(geometry.small)),
+            "Header": style(spacing(0, 0), italic + size(geometry.small)),
             "Footer": style(spacing(0, 0) + CENTRED, size(geometry.small)),
         }
 

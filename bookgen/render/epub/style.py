@@ -58,7 +58,14 @@ section.notes p {{ text-indent: 0; margin: 0.4em 0 }}
 nav ol {{ list-style: none; padding: 0 }}
 nav li {{ margin: 0.4em 0 }}
 nav a {{ color: inherit; text-decoration: none }}
-{initial}"""
+{emphasis}{initial}"""
+
+# The dots are above Japanese and below Chinese text. Its letters have no italics, but Latin words within it do.
+_EMPHASIS = """em {{ font-style: normal; {shape} }}
+em.latin {{ font-style: italic; {none} }}
+figcaption, .dedication p, .title-page .subtitle, .title-page .notice {{ font-style: normal }}
+"""
+_BELOW = "text-emphasis-position: under right"
 
 _VERSE = f"""nav ol ol {{ margin: 0 1.5em }}
 .begins-page {{ break-before: page; page-break-before: always }}
@@ -106,6 +113,17 @@ def _hyphens(how: str) -> str:
     return "; ".join([*(f"{name}: {how}" for name in names), limits])
 
 
+def _emphasis(language: Locale) -> str:
+    if not language.emphasis:
+        return ""
+    shape = _prefixed(f"text-emphasis: filled {language.emphasis}") + f"; {_prefixed(_BELOW)}" * (language.code == "zh")
+    return _EMPHASIS.format(shape=shape, none=_prefixed("text-emphasis: none"))
+
+
+def _prefixed(declaration: str) -> str:
+    return "; ".join(f"{prefix}{declaration}" for prefix in ("-epub-", "-webkit-", ""))
+
+
 def style_sheet(settings: ExportSettings, language: Locale, *, verse: bool = False) -> bytes:
     """The style sheet as CSS. `verse`: for a book of verse."""
     sheet = _SHEET.format(
@@ -120,6 +138,7 @@ def style_sheet(settings: ExportSettings, language: Locale, *, verse: bool = Fal
         whole=_hyphens("none"),
         turned=TURNED_EMS,
         ornament=SCENE_BREAK.replace(" ", "\\2003"),
+        emphasis=_emphasis(language),
         initial=_INITIAL if settings.drop_caps else "",
     )
     opening, rest = sheet.split("\n", 1)  # @namespace must come first

@@ -8,6 +8,7 @@ from dataclasses import replace
 from html import escape
 
 from bookgen.render import model
+from bookgen.render.characters import is_wide
 from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.page import PageStart
 from bookgen.render.layout.words import LONG, SPACES, units
@@ -244,9 +245,10 @@ class ChapterWriter:
             return ""
         if span.code:
             out = f'<code dir="ltr">{out}</code>'
-        for tag, on in (("del", span.strike), ("em", span.italic), ("strong", span.bold)):
+        latin = ' class="latin"' * (self._language.emphasis != "" and not any(map(is_wide, span.text)))
+        for tag, attribute, on in (("del", "", span.strike), ("em", latin, span.italic), ("strong", "", span.bold)):
             if on:
-                out = f"<{tag}>{out}</{tag}>"
+                out = f"<{tag}{attribute}>{out}</{tag}>"
         return f'<a href="{escape(span.href)}">{out}</a>' if span.href else out
 
 

@@ -50,7 +50,7 @@ class Typeface:
         chosen = body if body and has_alphabet(body, language) else BY_SETTING[font]
         self._body = own_script(language) or chosen
         self.unspaced = locale(language).unspaced
-        self._ideographic = locale(language).ideographic
+        self.ideographic = locale(language).ideographic
         self._helpers: tuple[Source, ...] = FALLBACKS if font == "serif" else (SANS, *FALLBACKS)
         self._faces: dict[str, Face] = {}
         self._styles: dict[tuple[object, ...], Style] = {}
@@ -109,7 +109,7 @@ class Typeface:
         In Chinese and Japanese, these marks get the font of the ideographs if the text contains ideographs or doubled
         marks, or consists only of such marks.
         """
-        if not self._ideographic or kind.get("mono") or not _WIDE_MARKS.search(text):
+        if not self.ideographic or kind.get("mono") or not _WIDE_MARKS.search(text):
             return None
         if not (any(map(is_wide, text)) or _DOUBLED.search(text) or all(map(_WIDE_MARKS.match, text))):
             return None

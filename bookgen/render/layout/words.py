@@ -139,6 +139,8 @@ class WordMaker:
 
     def _pieces(self, text: str, span: Span, kind: dict[str, bool]) -> Pieces:
         bold, italic = span.bold or kind.get("bold", False), span.italic != kind.get("italic", False)
+        if span.italic and self.typeface.ideographic and any(map(is_wide, text)):
+            bold, italic = True, False  # ideographs have no italics
         pieces = self.typeface.pieces(text, **{**kind, "bold": bold, "italic": italic, "mono": span.code})
         if span.href or span.strike:
             return tuple((part, style.variant(href=span.href, strike=span.strike)) for part, style in pieces)
