@@ -5,24 +5,28 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from dataclasses import replace
 
 import pytest
 from lxml import etree
 
 from bookgen.render.docx.writer import write_docx
 from bookgen.render.epub.style import style_sheet
+from bookgen.render.epub.writer import write_epub
 from bookgen.render.epub.xhtml import ChapterWriter
 from bookgen.render.fonts.system import system_sources
 from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.layout.compose import setter_for
+from bookgen.render.layout.front import FrontMatter
 from bookgen.render.layout.page import Pagination
-from bookgen.render.layout.rows import TextMark
+from bookgen.render.layout.rows import Element, Image, TextMark
 from bookgen.render.layout.words import WordMaker
 from bookgen.render.locales import language
 from bookgen.render.model import Manuscript, Span
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, render
 from tests.render.reading import W
+from tests.render.test_settings import red_picture
 
 PAGES = Pagination(2, {1: "1"}, ())  # so that Word files need no layout, and no font for it
 
@@ -126,6 +130,19 @@ def test_emphasised_ideographs_are_bold_in_print_and_latin_words_are_italic(tag:
     styles = {text: style.css for token in words.tokens for text, style in token.pieces}
 
     assert styles == {"文": "", "字": "b", "Titanic": "i"}
+
+
+@pytest.mark.parametrize(("tag", "alt"), [("ja", "夜、花子"), ("zh-Hant", "夜，花子"), ("ko", "夜, 花子")])
+def test_the_covers_alt_text_has_the_comma_of_the_language(tag: str, alt: str, make: Make) -> None:
+    book = replace(make("One.", language=tag), title="夜", author="花子", cover=red_picture())
+    setter = setter_for(book, ExportSettings(), measuring=True)
+    (cover,) = FrontMatter(setter, book, Element("Document")).cover(red_picture()).placed
+
+    assert isinstance(cover.mark, Image)
+    assert cover.mark.element.alt == alt
+    assert f'descr="{alt}"'.encode() in in_word(book, "word/document.xml")
+    with zipfile.ZipFile(io.BytesIO(write_epub(book, PAGES, ExportSettings()))) as package:
+        assert f'alt="{alt}"'.encode() in package.read("EPUB/cover.xhtml")
 
 
 def in_word(book: Manuscript, part: str, settings: ExportSettings | None = None) -> bytes:

@@ -152,7 +152,7 @@ class _DocxWriter:
     def _cover(self, picture: Picture) -> str:
         geometry = self._geometry
         width = min(geometry.measure, geometry.lines * geometry.lead * 0.95 * picture.width / picture.height)
-        alt = f"{self._manuscript.title}, {self._manuscript.author}"
+        alt = self._language.comma.join((self._manuscript.title, self._manuscript.author))
         return paragraph("BookFigure", self._body.drawing(picture, alt, width, width * picture.height / picture.width))
 
     def _contents(self) -> list[str]:

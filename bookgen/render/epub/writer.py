@@ -177,7 +177,7 @@ class EpubWriter:
         cover.content, cover.media_type = picture.data, "image/jpeg"
         self._book.add_item(cover)
         self._book.add_metadata(None, "meta", "", {"name": "cover", "content": "cover-image"})
-        alt = escape(f"{self._manuscript.title}, {self._manuscript.author}")
+        alt = escape(self._language.comma.join((self._manuscript.title, self._manuscript.author)))
         self._add_page("cover", self._manuscript.title, self._cover_body(alt), "cover")
         self._landmarks.append(("cover", "cover.xhtml", self._manuscript.title))
 
