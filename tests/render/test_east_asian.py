@@ -99,6 +99,15 @@ def test_a_japanese_paragraph_that_begins_with_a_bracket_has_no_indent(
 
 
 @pytest.mark.parametrize(
+    ("tag", "control"), [("ja", "compressPunctuation"), ("zh-TW", "compressPunctuation"), ("ko", "doNotCompress")]
+)
+def test_word_closes_up_marks_that_meet(tag: str, control: str, make: Make) -> None:
+    settings = in_word(make("One.", language=tag), "word/settings.xml").decode()
+
+    assert f'<w:characterSpacingControl w:val="{control}"/>' in settings
+
+
+@pytest.mark.parametrize(
     ("tag", "run", "rule"),
     [
         ("ja", '<w:em w:val="comma"/>', "em { font-style: normal; -epub-text-emphasis: filled sesame;"),

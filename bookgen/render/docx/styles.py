@@ -63,6 +63,8 @@ class StyleSheet:
         if self._settings.hyphenate:
             settings.insert_element_before(_switch("autoHyphenation"), "w:characterSpacingControl")
         settings.insert_element_before(_switch("evenAndOddHeaders"), "w:characterSpacingControl")
+        if self._language.ideographic:  # marks such as 。「 share half an em, as in the PDF
+            settings.find(qn("w:characterSpacingControl")).set(qn("w:val"), "compressPunctuation")
         # Without this, a justified line that ends with a manual break is stretched to the margin.
         settings.find(qn("w:compat")).insert(0, _switch("doNotExpandShiftReturn"))
 
