@@ -185,6 +185,14 @@ def test_punctuation_next_to_ideographs_is_full_width(language: str) -> None:
     assert [style.face.key for _, style in face.pieces("it’s “so”…")] == ["SourceSerif4"]
 
 
+@pytest.mark.parametrize(("language", "word"), [("he", "ספר"), *((each, HERE[each][:2]) for each in HERE)])
+def test_a_face_without_italics_is_embedded_once(language: str, word: str) -> None:
+    face = typeface.Typeface("serif", language)
+    ((_, upright),), ((_, italic),) = face.pieces(word), face.pieces(word, italic=True)
+
+    assert upright.face is italic.face
+
+
 @pytest.mark.parametrize("language", HERE)
 def test_spaces_and_brackets_that_fill_the_em_come_from_the_ideographs_face(language: str) -> None:
     face = typeface.Typeface("serif", language)

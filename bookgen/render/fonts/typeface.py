@@ -186,6 +186,7 @@ class Typeface:
 
     def _face(self, source: Source, *, bold: bool = False, italic: bool = False, display: bool = False) -> Face:
         display = display and source.optical is not None
+        italic = italic and source.path(bold=bold, italic=True) != source.path(bold=bold, italic=False)
         key = f"{source.name}{'-Bold' * bold}{'-Italic' * italic}{'-Display' * display}".replace(" ", "")
         face = self._faces.get(key)
         if face is None:
