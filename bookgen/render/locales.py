@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+_TRADITIONAL_SUBTAGS = {"hant", "tw", "hk", "mo"}
+
 
 @dataclass(frozen=True, slots=True)
 class Locale:
@@ -20,8 +22,12 @@ class Locale:
     rtl: bool = False
     unspaced: bool = False  # no spaces between words, so a quote's neighbours do not tell opening from closing
     dash: str = "—"
+    comma: str = ", "  # between a book's title and its author
     indent: float = 1.5  # of a paragraph's first line, in ems
     indents_first: bool = False  # the first paragraph after a heading is indented too
+    flush_marks: str = ""  # a paragraph that begins with one has no indent, as the mark leaves half an em before it
+    emphasis: str = ""  # the CSS shape of dots that replace italics; empty: italics
+    leading: float = 1.0  # multiplies the line height; ideographs fill the em and need more room between lines
 
     @property
     def speaks_with_dashes(self) -> bool:
@@ -31,6 +37,16 @@ class Locale:
     @property
     def code(self) -> str:
         return self.tag.split("-")[0].lower()
+
+    @property
+    def ideographic(self) -> bool:
+        """Whether the text is mostly ideographs and other marks that fill the em: Chinese and Japanese."""
+        return self.code in ("zh", "ja")
+
+    @property
+    def is_traditional(self) -> bool:
+        """Whether this is Chinese in traditional characters."""
+        return self.code == "zh" and bool(_TRADITIONAL_SUBTAGS.intersection(self.tag.lower().split("-")))
 
     def chapter_name(self, number: int, title: str) -> tuple[str, str]:
         """The line with the number, and the title. If the title is only the number, the first line is empty."""
@@ -56,10 +72,12 @@ LOCALES = (
     Locale("el", "Περιεχόμενα", "Κεφάλαιο {}", "Πνευματικά δικαιώματα", "Με επιφύλαξη παντός δικαιώματος.",
            "Σημειώσεις", "«»“”"),
     Locale("vi", "Mục lục", "Chương {}", "Bản quyền", "Mọi quyền được bảo lưu.", "Ghi chú"),
-    Locale("zh", "目录", "第{}章", "版权所有", "保留一切权利。", "注释", unspaced=True, indent=2.0, indents_first=True),
+    Locale("zh", "目录", "第{}章", "版权所有", "保留一切权利。", "注释",
+           unspaced=True, indent=2.0, indents_first=True, emphasis="dot", comma="，", leading=1.27),
     Locale("ja", "目次", "第{}章", "著作権", "無断複写・転載を禁じます。", "注", "「」『』",
-           unspaced=True, indent=1.0, indents_first=True),
-    Locale("ko", "차례", "제{}장", "저작권", "모든 권리 보유.", "주석", indents_first=True),
+           unspaced=True, indent=1.0, indents_first=True, flush_marks="「『（〈《【〔“(", emphasis="sesame",
+           comma="、", leading=1.27),
+    Locale("ko", "차례", "제{}장", "저작권", "모든 권리 보유.", "주석", indents_first=True, leading=1.2),
     Locale("ar", "المحتويات", "الفصل {}", "حقوق النشر", "جميع الحقوق محفوظة.", "الحواشي", "«»“”", rtl=True),
     Locale("he", "תוכן העניינים", "פרק {}", "זכויות יוצרים", "כל הזכויות שמורות.", "הערות", "””’’", rtl=True),
     Locale("hi", "विषय सूची", "अध्याय {}", "कॉपीराइट", "सर्वाधिकार सुरक्षित।", "टिप्पणियाँ"),
@@ -83,7 +101,6 @@ _BY_CODE = {row.code: row for row in LOCALES}
 _TRADITIONAL = replace(
     _BY_CODE["zh"], contents="目錄", copyright="版權所有", rights="保留一切權利。", notes="註釋", quotes="「」『』"
 )
-_WRITTEN_SO = {"hant", "tw", "hk", "mo"}  # subtags of traditional Chinese
 # Dashes other than the English one, with spaces around them.
 _DASHES = dict.fromkeys(("de", "nl", "pl", "cs", "sk", "hr", "sv", "da", "nb", "fi", "hu", "fr", "tr"), " – ")
 _DASHES |= dict.fromkeys(("ru", "uk", "bg"), " — ")
@@ -91,6 +108,6 @@ _DASHES |= dict.fromkeys(("ru", "uk", "bg"), " — ")
 
 def language(tag: str) -> Locale:
     """The locale of a BCP 47 tag. An unsupported language gets English words but keeps its tag."""
-    code, *others = tag.lower().split("-")
-    row = _TRADITIONAL if code == "zh" and _WRITTEN_SO.intersection(others) else _BY_CODE.get(code, _BY_CODE["en"])
-    return replace(row, tag=tag, dash=_DASHES.get(code, "—"))
+    code = tag.lower().split("-")[0]
+    row = replace(_BY_CODE.get(code, _BY_CODE["en"]), tag=tag)
+    return replace(_TRADITIONAL if row.is_traditional else row, tag=tag, dash=_DASHES.get(code, "—"))

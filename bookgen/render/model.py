@@ -187,6 +187,12 @@ def is_speech_after(block: Block, before: Sequence[Block]) -> bool:
     return _SPEECH.match("".join(span.text for span in block.spans)) is not None
 
 
+def begins_with(spans: Spans, marks: str) -> bool:
+    """Whether a paragraph begins with one of the marks."""
+    first = next((span.text[0] for span in spans if span.text), "")
+    return first != "" and first in marks
+
+
 def announces(block: Block, following: Sequence[Block]) -> bool:
     """Whether the block is a paragraph that ends with a colon, before a list, a table or the like."""
     if not isinstance(block, Paragraph) or not following or isinstance(following[0], Paragraph):

@@ -77,7 +77,8 @@ MEANINGS = {
     "publisher": "The publisher's name.",
     "font": "The typeface. Scripts that it lacks are set in other faces.",
     "font_size": "The size of the text in points. Null: chosen by page size, in a picture book by age range.",
-    "line_spacing": "The distance between lines. 1.0 is single spacing, about 1.2 times the font size.",
+    "line_spacing": "The distance between lines. 1.0 is single spacing: about 1.2 times the font size, and about "
+    "1.5 times in Chinese, Japanese and Korean.",
     "justify": "Align the text on both sides.",
     "hyphenate": "Break words at the ends of lines.",
     "drop_caps": "Start each chapter with a large letter. Only in PDF and EPUB.",

@@ -19,9 +19,12 @@ from bookgen.render.fonts import system, typeface
 from bookgen.render.fonts.families import FALLBACKS, Source
 from bookgen.render.fonts.system import system_sources
 from bookgen.render.layout.rows import TextMark
+from bookgen.render.layout.words import WordMaker
+from bookgen.render.model import Span
 from bookgen.render.preview import html_pages
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, render
+from tests.render.measuring import drawn as drawn_width
 from tests.render.reading import PdfText, docx_words, epub_words, manuscript_words
 
 SAMPLES = {
@@ -176,8 +179,82 @@ def test_punctuation_next_to_ideographs_is_full_width(language: str) -> None:
 
     assert face.pieces("“见……”") == (("“见……”", wide),)
     assert face.pieces("——") == (("——", wide),)
-    assert wide.word("……")[0] == 2000.0
+    assert wide.word("……")[0] == wide.word("——")[0] == 2000.0
+    assert face.pieces("NHK――") == (("NHK", face.style()), ("――", wide))
+    assert [style.face.key for _, style in typeface.Typeface("serif", "th").pieces("…")] == ["SourceSerif4"]
     assert [style.face.key for _, style in face.pieces("it’s “so”…")] == ["SourceSerif4"]
+
+
+@pytest.mark.parametrize(("language", "word"), [("he", "ספר"), *((each, HERE[each][:2]) for each in HERE)])
+def test_a_face_without_italics_is_embedded_once(language: str, word: str) -> None:
+    face = typeface.Typeface("serif", language)
+    ((_, upright),), ((_, italic),) = face.pieces(word), face.pieces(word, italic=True)
+
+    assert upright.face is italic.face
+
+
+@pytest.mark.parametrize("language", HERE)
+def test_spaces_and_brackets_that_fill_the_em_come_from_the_ideographs_face(language: str) -> None:
+    face = typeface.Typeface("serif", language)
+    ((_, wide),) = face.pieces("一")
+
+    for mark in "\u3000《〈【！":
+        assert face.pieces(mark) == ((mark, wide),)
+        assert wide.word(mark)[0] == 1000.0
+
+
+@pytest.mark.parametrize("language", HERE)
+def test_no_line_begins_with_an_ideographic_space(language: str, make: Make) -> None:
+    rendered = render(make("何？\u3000" * 200, language=language))
+    lines = [
+        each.mark.line for page in rendered.layout.pages for each in page.placed if isinstance(each.mark, TextMark)
+    ]
+    ends = [line.text[-1] for line in lines if "何" in line.text]
+
+    assert not any(line.text.startswith("\u3000") for line in lines)
+    assert "\u3000" in ends[:-1]
+
+
+@pytest.mark.parametrize("language", sorted({"zh", "ja"} & HERE.keys()))
+def test_two_dashes_join_and_are_extracted_as_written(language: str, make: Make) -> None:
+    text = "一——二――三—四―五————六"
+    rendered = render(make(("一", text), language=language))
+    ((_, wide),) = typeface.Typeface("serif", language).pieces("见")
+
+    assert len(wide.glyphs("——")) == len(wide.glyphs("――")) == 1
+    assert "".join(PdfText(rendered.pdf).words()) == "".join(manuscript_words(rendered.manuscript))
+
+
+@pytest.mark.parametrize(
+    ("language", "marks", "ems"),
+    [
+        ("ja", "。「", 1.5),
+        ("ja", "）、", 1.5),
+        ("ja", "。」", 1.5),
+        ("ja", "「『", 1.5),
+        ("ja", "」）。「（", 3.0),
+        ("ja", "？」", 2.0),
+        ("ja", "「。", 2.0),
+        ("zh", "：“", 1.5),
+        ("zh", "？”", 1.5),
+        ("zh", "》（", 1.5),
+        ("zh-Hant", "。「", 2.0),
+        ("zh-Hant", "」「", 1.5),
+    ],
+)
+def test_marks_that_meet_share_the_empty_half_between_them(language: str, marks: str, ems: float, make: Make) -> None:
+    if not HERE:
+        pytest.skip("This machine has no font with ideographs.")
+    text = f"文{marks}文"
+    rendered = render(make(("一", text * 60), language=language), ExportSettings(justify=False))
+    words = WordMaker(typeface.Typeface("serif", language)).words((Span(text),))
+
+    assert sum(token.advance for token in words.tokens[:-1]) + words.tokens[-1].width == (ems + 2) * 1000
+    assert "".join(PdfText(rendered.pdf).words()) == "".join(manuscript_words(rendered.manuscript))
+    for page in rendered.layout.pages:
+        for placed in page.placed:
+            if isinstance(placed.mark, TextMark):
+                assert drawn_width(placed.mark) == pytest.approx(placed.mark.line.width, abs=0.1)
 
 
 @pytest.mark.parametrize(("language", "indented"), [("en", False), *((each, True) for each in HERE)])

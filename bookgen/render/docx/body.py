@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from html import escape
 
 from bookgen.render import model
+from bookgen.render.characters import is_wide
 from bookgen.render.docx.xml import MONO, bookmarked, paragraph, spacing, text, twips
 from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.geometry import Geometry
@@ -20,6 +21,7 @@ from bookgen.render.model import (
     Span,
     Spans,
     announces,
+    begins_with,
     is_speech_after,
     stands_apart,
     stands_in_lines,
@@ -27,6 +29,7 @@ from bookgen.render.model import (
 from bookgen.render.scene_breaks import SCENE_BREAK
 
 _EMU = 12700
+_EMPHASIS = {"sesame": '<w:em w:val="comma"/>', "dot": '<w:em w:val="underDot"/>'}
 # Tables have rules above, below the head and at the end, as in the printed book.
 _RULE = 'w:val="single" w:sz="6" w:space="0" w:color="auto"'
 _RULES = f"<w:tblBorders><w:top {_RULE}/><w:bottom {_RULE}/></w:tblBorders>"
@@ -97,6 +100,8 @@ class BodyWriter:
         self._poems = poems
         self._poem: model.Poem | None = None  # that the current block is the title of
         self._rtl = language.rtl
+        self._emphasis = _EMPHASIS.get(language.emphasis, "")
+        self._flush_marks = language.flush_marks
         self._dashes = language.speaks_with_dashes
         self._first_note = 0
         self._drawings = 0
@@ -162,14 +167,16 @@ class BodyWriter:
             return f'<w:r><w:rPr>{style}</w:rPr><w:footnoteReference w:id="{number}"/></w:r>'
         if span.text == "\n":
             return "<w:r><w:br/></w:r>"
+        dotted = span.italic and self._emphasis != "" and any(map(is_wide, span.text))
         properties = (
             '<w:rStyle w:val="Hyperlink"/>' * bool(span.href)
             + MONO * span.code
             + "<w:b/><w:bCs/>" * span.bold
-            + "<w:i/><w:iCs/>" * span.italic
+            + "<w:i/><w:iCs/>" * (span.italic and not dotted)
             + "<w:strike/>" * span.strike
             + "<w:noProof/>" * span.code
             + "<w:rtl/>" * (rtl and not span.code)
+            + self._emphasis * dotted
         )
         content = text(span.text, properties)
         return f'<w:hyperlink r:id="{self._link(span.href)}">{content}</w:hyperlink>' if span.href else content
@@ -182,7 +189,7 @@ class BodyWriter:
                 inset = twips(self._geometry.indent * 1.2 * depth)
                 further = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>' if depth > 1 else ""
                 rtl, direction = self._direction((spans,))
-                if depth <= 1 and stands_in_lines(spans):
+                if depth <= 1 and (stands_in_lines(spans) or begins_with(spans, self._flush_marks)):
                     further = '<w:ind w:firstLine="0"/>'
                 kept = "<w:keepNext/>" * self._announces
                 air = twips(self._geometry.lead)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -13,6 +14,7 @@ from bookgen.render.docx.xml import DECLARATION, MONO, NAMESPACES
 from bookgen.render.fonts.families import BY_SETTING, Source, own_script
 from bookgen.render.fonts.families import MONO as CODE
 from bookgen.render.fonts.instance import instance
+from bookgen.render.locales import Locale
 from bookgen.render.settings import ExportSettings
 
 # Substitutes for readers that ignore embedded fonts: name, family, pitch.
@@ -25,6 +27,28 @@ _STAND_INS = {
     "Frank Ruhl Libre": ("David", "roman", "variable"),
     "Noto Serif Devanagari": ("Mangal", "roman", "variable"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class EastAsian:
+    """Word's name for a language of East Asia, its faces with serifs and without, and their character set."""
+
+    tag: str
+    serif: str
+    sans: str
+    charset: str
+
+    def face(self, settings: ExportSettings) -> str:
+        return self.serif if settings.font == "serif" else self.sans
+
+
+# Faces that Word brings along. The embedded ones have no ideographs, and these are too large to embed.
+_EAST_ASIAN = {
+    "ja": EastAsian("ja-JP", "Yu Mincho", "Yu Gothic", "80"),
+    "zh": EastAsian("zh-CN", "SimSun", "Microsoft YaHei", "86"),
+    "zh-hant": EastAsian("zh-TW", "PMingLiU", "Microsoft JhengHei", "88"),
+    "ko": EastAsian("ko-KR", "Batang", "Malgun Gothic", "81"),
+}
 _STYLES = (("Regular", False, False), ("Bold", True, False), ("Italic", False, True), ("BoldItalic", True, True))
 # Letters embedded in any case, so that the author can continue writing: Latin, and general punctuation.
 _USUAL = frozenset((*range(0x20, 0x250), *range(0x2010, 0x2070), 0x20AC, 0x2122, 0xFB01, 0xFB02))
@@ -32,13 +56,24 @@ _OBFUSCATED = "application/vnd.openxmlformats-officedocument.obfuscatedFont"
 _HIDDEN = 32  # bytes of a font file that are obfuscated
 
 
-def embed_fonts(document: Any, xml: str, settings: ExportSettings, tag: str) -> bytes:
+def east_asian(language: Locale) -> EastAsian | None:
+    """The faces for a book in Chinese, Japanese or Korean. None for other languages."""
+    return _EAST_ASIAN.get("zh-hant" if language.is_traditional else language.code)
+
+
+def embed_fonts(document: Any, xml: str, settings: ExportSettings, language: Locale) -> bytes:
     """Embed the fonts that the text `xml` needs into the document. Returns the XML of the font table."""
     letters = _USUAL | {ord(letter) for letter in set(xml)}
     code = CODE if MONO in xml or '"BookCode"' in xml else None
-    sources = {each.name: each for each in (BY_SETTING[settings.font], own_script(tag), code) if each}
+    sources = {each.name: each for each in (BY_SETTING[settings.font], own_script(language.tag), code) if each}
     table = document.part.part_related_by(RELATIONSHIP_TYPE.FONT_TABLE)
     fonts = "".join(_font(table, source, letters) for source in sources.values())
+    if asian := east_asian(language):
+        family = "roman" if settings.font == "serif" else "swiss"
+        fonts += (
+            f'<w:font w:name="{asian.face(settings)}"><w:charset w:val="{asian.charset}"/>'
+            f'<w:family w:val="{family}"/><w:pitch w:val="variable"/></w:font>'
+        )
     return (DECLARATION + f"<w:fonts {NAMESPACES}>{fonts}</w:fonts>").encode()
 
 

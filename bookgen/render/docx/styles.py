@@ -8,6 +8,7 @@ from typing import Any
 from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 
+from bookgen.render.docx.fonts import east_asian
 from bookgen.render.docx.xml import CENTRED, MONO, NAMESPACES, spacing, twips
 from bookgen.render.fonts.families import BY_SETTING, own_script
 from bookgen.render.layout.geometry import Geometry
@@ -62,6 +63,8 @@ class StyleSheet:
         if self._settings.hyphenate:
             settings.insert_element_before(_switch("autoHyphenation"), "w:characterSpacingControl")
         settings.insert_element_before(_switch("evenAndOddHeaders"), "w:characterSpacingControl")
+        if self._language.ideographic:  # marks such as 。「 share half an em, as in the PDF
+            settings.find(qn("w:characterSpacingControl")).set(qn("w:val"), "compressPunctuation")
         # Without this, a justified line that ends with a manual break is stretched to the margin.
         settings.find(qn("w:compat")).insert(0, _switch("doNotExpandShiftReturn"))
 
@@ -75,6 +78,7 @@ class StyleSheet:
         lines = f'<w:spacing w:before="0" w:after="0" w:line="{lead}" w:lineRule="exact"/>'
         tabs = f'<w:tabs><w:tab w:val="right" w:leader="dot" w:pos="{twips(geometry.measure)}"/></w:tabs>'
         first = "" if self._language.indents_first else '<w:ind w:firstLine="0"/>'
+        italic = "" if self._language.emphasis else "<w:i/>"  # where there are no italics, Word would slant the letters
         capitals = "" if self._language.rtl else '<w:smallCaps/><w:spacing w:val="20"/>'
 
         def style(paragraph: str, run: str = "", *, based: str = "Normal", following: str = "") -> _Style:
@@ -94,9 +98,9 @@ class StyleSheet:
             "BookBody": style(f'<w:widowControl/>{lines}<w:ind w:firstLine="{indent}"/>{justify}'),
             "BookFirst": style(first, based="BookBody", following="BookBody"),
             "Title": style(kept + spacing(lead * 9, lead) + CENTRED, size(em * 2.5)),
-            "Subtitle": style(spacing(0, lead * 2) + CENTRED, "<w:i/>" + size(em * 1.25)),
+            "Subtitle": style(spacing(0, lead * 2) + CENTRED, italic + size(em * 1.25)),
             "BookAuthor": style(spacing(0, 0) + CENTRED, size(em * 1.25)),
-            "BookDedication": style(spacing(0, 0) + CENTRED, "<w:i/>" + size(em)),
+            "BookDedication": style(spacing(0, 0) + CENTRED, italic + size(em)),
             "BookSmall": style(spacing(0, 60), size(note)),
             "ChapterNumber": style(
                 kept + spacing(lead * 4, 0) + CENTRED, capitals + size(geometry.small), following="Heading1"
@@ -104,7 +108,7 @@ class StyleSheet:
             "Heading1": head(1, lead * 5, lead * 3, size(em * 2), CENTRED),
             "Heading2": head(2, round(lead * 1.5), round(lead * 0.5), "<w:b/>" + size(em * 1.18)),
             "Heading3": head(3, lead, 0, "<w:b/>" + size(em * 1.06)),
-            "Heading4": head(4, lead, 0, "<w:i/>" + size(em)),
+            "Heading4": head(4, lead, 0, italic + size(em)),
             "ContentsHeading": style(kept + spacing(lead * 2, lead * 2) + CENTRED, size(em * 1.6)),
             "TOC1": style(f'{tabs}{spacing(0, 80)}<w:ind w:right="{inset}"/>'),
             **({"TOC2": style(below)} if self._poems else {}),
@@ -114,10 +118,10 @@ class StyleSheet:
             "BookList": style(f'{aside}<w:ind w:firstLine="0"/>{_GROUPED}', based="BookBody"),
             "BookCode": style(code, MONO + "<w:noProof/>" + size(em * 0.8)),
             "BookTable": style(spacing(20, 20), size(note)),
-            "Caption": style(spacing(80, lead) + CENTRED, "<w:i/>" + size(note), following="BookFirst"),
+            "Caption": style(spacing(80, lead) + CENTRED, italic + size(note), following="BookFirst"),
             "BookFigure": style("<w:keepNext/>" + spacing(lead, 0) + CENTRED, following="Caption"),
             "FootnoteText": style(spacing(0, 0) + justify, size(note)),
-            "Header": style(spacing(0, 0), "<w:i/>" + size(geometry.small)),
+            "Header": style(spacing(0, 0), italic + size(geometry.small)),
             "Footer": style(spacing(0, 0) + CENTRED, size(geometry.small)),
         }
 
@@ -128,12 +132,16 @@ class StyleSheet:
         run = root.find(qn("w:docDefaults")).find(qn("w:rPrDefault")).find(qn("w:rPr"))
         fonts = run.find(qn("w:rFonts"))
         fonts.attrib.clear()
-        for slot in ("ascii", "hAnsi", "eastAsia"):
+        asian = east_asian(self._language)
+        if self._language.ideographic:
+            fonts.set(qn("w:hint"), "eastAsia")  # for marks that Latin has too, such as “ and …
+        for slot in ("ascii", "hAnsi"):
             fonts.set(qn(f"w:{slot}"), body.name)
+        fonts.set(qn("w:eastAsia"), asian.face(self._settings) if asian else body.name)
         fonts.set(qn("w:cs"), complex_script.name)
         language = run.find(qn("w:lang"))
         for slot in ("val", "eastAsia", "bidi"):
-            language.set(qn(f"w:{slot}"), self._language.tag)
+            language.set(qn(f"w:{slot}"), asian.tag if asian and slot == "eastAsia" else self._language.tag)
         normal = self._document.styles["Normal"].element
         normal.remove_all("w:rPr")
         normal.append(parse_xml(f"<w:rPr {NAMESPACES}>{size(self._geometry.size)}</w:rPr>"))

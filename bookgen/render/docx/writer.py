@@ -65,7 +65,7 @@ class _DocxWriter:
         self._pagination = pagination
         self._settings = settings
         self._language = language(manuscript.language)
-        self._geometry = geometry(settings, manuscript.trim)
+        self._geometry = geometry(settings, manuscript.trim, leading=self._language.leading)
         self._document = docx.Document()
         self._links: dict[str, str] = {}
         chapters = manuscript.chapters
@@ -90,7 +90,7 @@ class _DocxWriter:
         self._properties()
         # The body is written as text, because python-docx's object tree would be slow for a whole book.
         body = f"{DECLARATION}<w:document {NAMESPACES}><w:body>{''.join(out)}</w:body></w:document>"
-        fonts = embed_fonts(document, body + "".join(self._body.notes), self._settings, self._language.tag)
+        fonts = embed_fonts(document, body + "".join(self._body.notes), self._settings, self._language)
         buffer = io.BytesIO()
         document.save(buffer)
         return rezip(buffer.getvalue(), {"word/document.xml": body.encode(), "word/fontTable.xml": fonts})
@@ -152,7 +152,7 @@ class _DocxWriter:
     def _cover(self, picture: Picture) -> str:
         geometry = self._geometry
         width = min(geometry.measure, geometry.lines * geometry.lead * 0.95 * picture.width / picture.height)
-        alt = f"{self._manuscript.title}, {self._manuscript.author}"
+        alt = self._language.comma.join((self._manuscript.title, self._manuscript.author))
         return paragraph("BookFigure", self._body.drawing(picture, alt, width, width * picture.height / picture.width))
 
     def _contents(self) -> list[str]:

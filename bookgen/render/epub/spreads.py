@@ -144,7 +144,7 @@ class _FixedWriter(EpubWriter):
 
     def _text_page(self, section: Section, title: str, ground: Colour, label: str) -> None:
         name = f"chapter{section.number:03d}text"
-        inner = ChapterWriter(section.without_figures(), (), self._names, rtl=self._language.rtl).body()
+        inner = ChapterWriter(section.without_figures(), (), self._names, self._language).body()
         size = round(self._sizes[section.number] * _SCALE)
         words = f'<div class="words" style="font-size:{size}px">{inner}</div>'
         mark = escape(self._manuscript.watermark)

@@ -27,7 +27,7 @@ p.apart {{ margin: 1em 0 }}
 blockquote {{ margin: 1em 1.6em }}
 li p, td p {{ text-indent: 0 }}
 blockquote p + p, li p + p {{ text-indent: {indent}em }}
-{speech}p.lines {{ text-indent: 0; text-align: start }}
+{speech}{bracket}p.lines {{ text-indent: 0; text-align: start }}
 p.verse {{ margin: 1em 1.6em; text-align: start; text-indent: 0; {whole} }}
 p.verse > span {{ display: block; padding-inline-start: {turned:g}em; text-indent: -{turned:g}em }}
 p.verse > br {{ display: none }}
@@ -60,7 +60,14 @@ section.notes p {{ text-indent: 0; margin: 0.4em 0 }}
 nav ol {{ list-style: none; padding: 0 }}
 nav li {{ margin: 0.4em 0 }}
 nav a {{ color: inherit; text-decoration: none }}
-{initial}"""
+{emphasis}{initial}"""
+
+# The dots are above Japanese and below Chinese text. Its letters have no italics, but Latin words within it do.
+_EMPHASIS = """em {{ font-style: normal; {shape} }}
+em.latin {{ font-style: italic; {none} }}
+figcaption, .dedication p, .title-page .subtitle, .title-page .notice {{ font-style: normal }}
+"""
+_BELOW = "text-emphasis-position: under right"
 
 _VERSE = f"""nav ol ol {{ margin: 0 1.5em }}
 .begins-page {{ break-before: page; page-break-before: always }}
@@ -108,19 +115,32 @@ def _hyphens(how: str) -> str:
     return "; ".join([*(f"{name}: {how}" for name in names), limits])
 
 
+def _emphasis(language: Locale) -> str:
+    if not language.emphasis:
+        return ""
+    shape = _prefixed(f"text-emphasis: filled {language.emphasis}") + f"; {_prefixed(_BELOW)}" * (language.code == "zh")
+    return _EMPHASIS.format(shape=shape, none=_prefixed("text-emphasis: none"))
+
+
+def _prefixed(declaration: str) -> str:
+    return "; ".join(f"{prefix}{declaration}" for prefix in ("-epub-", "-webkit-", ""))
+
+
 def style_sheet(settings: ExportSettings, language: Locale, *, verse: bool = False) -> bytes:
     """The style sheet as CSS. `verse`: for a book of verse."""
     sheet = _SHEET.format(
         indent=language.indent,
         flush="" if language.indents_first else _FLUSH,
         speech=f"p.speech {{ text-indent: {language.indent}em }}\n" * language.speaks_with_dashes,
-        leading=round(1.27 * settings.line_spacing, 2),
+        bracket="p.bracket { text-indent: 0 }\n" * bool(language.flush_marks),
+        leading=round(1.27 * language.leading * settings.line_spacing, 2),
         family=_FAMILIES[settings.font],
         align="justify" if settings.justify else "start",
         hyphens=_hyphens("auto" if settings.hyphenate else "none"),
         whole=_hyphens("none"),
         turned=TURNED_EMS,
         ornament=SCENE_BREAK.replace(" ", "\\2003"),
+        emphasis=_emphasis(language),
         initial=_INITIAL if settings.drop_caps else "",
     )
     opening, rest = sheet.split("\n", 1)  # @namespace must come first

@@ -177,7 +177,7 @@ class EpubWriter:
         cover.content, cover.media_type = picture.data, "image/jpeg"
         self._book.add_item(cover)
         self._book.add_metadata(None, "meta", "", {"name": "cover", "content": "cover-image"})
-        alt = escape(f"{self._manuscript.title}, {self._manuscript.author}")
+        alt = escape(self._language.comma.join((self._manuscript.title, self._manuscript.author)))
         self._add_page("cover", self._manuscript.title, self._cover_body(alt), "cover")
         self._landmarks.append(("cover", "cover.xhtml", self._manuscript.title))
 
@@ -206,7 +206,7 @@ class EpubWriter:
             self._add_page("dedication", book.title, body, "frontmatter")
 
     def _chapter(self, section: Section) -> Any:
-        writer = ChapterWriter(section, self._pagination.starts, self._names, rtl=self._language.rtl)
+        writer = ChapterWriter(section, self._pagination.starts, self._names, self._language)
         text = writer.body()
         label, title = chapter_heading(section, self._settings, self._language)
         number = f'<span class="number">{escape(label)}</span> ' if label else ""

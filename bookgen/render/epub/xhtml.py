@@ -8,9 +8,11 @@ from dataclasses import replace
 from html import escape
 
 from bookgen.render import model
+from bookgen.render.characters import is_wide
 from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.page import PageStart
 from bookgen.render.layout.words import LONG, SPACES, units
+from bookgen.render.locales import Locale
 from bookgen.render.model import (
     EMS_A_SPACE,
     POEM_TURNED_EMS,
@@ -20,6 +22,7 @@ from bookgen.render.model import (
     Section,
     Span,
     Spans,
+    begins_with,
     is_speech_after,
     stands_apart,
     stands_in_lines,
@@ -60,9 +63,10 @@ class ChapterWriter:
     """Writes one chapter's text. `starts`: where printed pages begin. `pictures` maps pictures to their file names."""
 
     def __init__(
-        self, section: Section, starts: Sequence[PageStart], pictures: dict[Picture, str], *, rtl: bool
+        self, section: Section, starts: Sequence[PageStart], pictures: dict[Picture, str], language: Locale
     ) -> None:
-        self._rtl = rtl
+        self._language = language
+        self._rtl = language.rtl
         self._in_item = False
         self._section = section
         self._starts = [start for start in starts if start.chapter == section.number]
@@ -105,7 +109,8 @@ class ChapterWriter:
         """The block as XHTML. `kind`: the class of a paragraph, if any."""
         match block:
             case model.Paragraph(spans):
-                kind = "lines" if stands_in_lines(spans) else kind
+                bracket = " bracket" * begins_with(spans, self._language.flush_marks)
+                kind = "lines" if stands_in_lines(spans) else f"{kind}{bracket}".strip()
                 attribute = f' class="{kind}"' * bool(kind)
                 return f"<p{attribute}{self._direction((spans,))}>{self._leaf(spans)}</p>"
             case model.Heading(level, spans):
@@ -240,9 +245,10 @@ class ChapterWriter:
             return ""
         if span.code:
             out = f'<code dir="ltr">{out}</code>'
-        for tag, on in (("del", span.strike), ("em", span.italic), ("strong", span.bold)):
+        latin = ' class="latin"' * (self._language.emphasis != "" and not any(map(is_wide, span.text)))
+        for tag, attribute, on in (("del", "", span.strike), ("em", latin, span.italic), ("strong", "", span.bold)):
             if on:
-                out = f"<{tag}>{out}</{tag}>"
+                out = f"<{tag}{attribute}>{out}</{tag}>"
         return f'<a href="{escape(span.href)}">{out}</a>' if span.href else out
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import uharfbuzz as hb
 
 from bookgen.render.fonts.face import Face
+from bookgen.render.locales import language as locale
 
 # In the PDF text of a word, surrounds the height to which a glyph is lifted, per mille of the size. The size is known
 # only when the text is drawn; then these marks are replaced, so they never get into a file.
@@ -19,6 +20,16 @@ LIFT_MARK = "\ue000"
 
 # Scripts whose glyphs are not in the order of their letters.
 _REORDERED = re.compile("[\u0900-\u0dff\u1780-\u17ff\u1000-\u109f]")
+
+# In Chinese and Japanese a dash is as wide as an ideograph, and two of them join.
+_DASHES = re.compile("[—―]+")
+
+# Marks that fill the em, with their ink in one half of it. Where two of them meet, the half em between them is left
+# out. Which marks are drawn so depends on the face: 。 is in the middle in Taiwan, and ： in Japan.
+_OPENING = "「『（〈《【〔［｛〖〘“‘"
+_CLOSING = "」』）〉》】〕］｝〗〙”’、。，．：；！？"
+_PAIR = re.compile(f"(?<=[{_CLOSING}])(?=[{_CLOSING}{_OPENING}])|(?<=[{_OPENING}])(?=[{_OPENING}])")
+_EM, _HALF = 950.0, 500.0  # per mille; some faces are slightly narrower than the em
 
 Shaped = tuple[float, str]
 
@@ -41,9 +52,11 @@ class Style:
     href: str = ""
     strike: bool = False
     words: dict[str, Shaped] = field(default_factory=dict)
+    _halves: dict[str, bool] = field(default_factory=dict)
     _variants: dict[tuple[str, bool], Style] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._ideographic = locale(self.language).ideographic
         self.space = self.word(" ")
         self.space_number = self.face.number(self.face.hb_font.get_nominal_glyph(0x20) or 0, " ")
         self.hyphen_text = "‐" if 0x2010 in self.face.covered else "-"
@@ -72,10 +85,36 @@ class Style:
         factor = self.face.per_mille * self.scale
         found: list[tuple[int, float, float]] = []
         x = 0.0
-        for info, position in zip(buffer.glyph_infos, buffer.glyph_positions, strict=True):
+        advances = self._advances(text, buffer)
+        for info, position, advance in zip(buffer.glyph_infos, buffer.glyph_positions, advances, strict=True):
             found.append((info.codepoint, x + position.x_offset * factor, position.y_offset * factor))
-            x += position.x_advance * factor + self.tracking * self.scale
+            x += advance * self.scale
         return found
+
+    def is_half(self, mark: str) -> bool:
+        """Whether half of the em that an opening or closing mark fills is empty: before or after it."""
+        known = self._halves.get(mark)
+        if known is None:
+            known = self._halves[mark] = self._measure_half(mark)
+        return known
+
+    def _measure_half(self, mark: str) -> bool:
+        buffer, factor = self._buffer(mark), self.face.per_mille
+        extents = self.face.hb_font.get_glyph_extents(buffer.glyph_infos[0].codepoint)
+        if extents is None or buffer.glyph_positions[0].x_advance * factor < _EM:
+            return False
+        start, end = extents.x_bearing * factor, (extents.x_bearing + extents.width) * factor
+        return bool(start >= _HALF if mark in _OPENING else end <= _HALF)
+
+    def _advances(self, text: str, buffer: hb.Buffer) -> list[float]:
+        """The advance of each glyph of a word, per mille of the style's own size."""
+        factor, tracking = self.face.per_mille, self.tracking
+        advances = [position.x_advance * factor + tracking for position in buffer.glyph_positions]
+        pairs = [] if text.isascii() else [match.start() - 1 for match in _PAIR.finditer(text)]
+        if pairs := [at for at in pairs if self.is_half(text[at]) and self.is_half(text[at + 1])]:
+            for index, info in enumerate(buffer.glyph_infos):
+                advances[index] -= _HALF * (info.cluster in pairs)
+        return advances
 
     def _buffer(self, text: str) -> hb.Buffer:
         """The word as HarfBuzz shapes it: glyphs with their positions."""
@@ -89,19 +128,30 @@ class Style:
             buffer.cluster_level = hb.BufferClusterLevel.MONOTONE_CHARACTERS
         if self.language:
             buffer.language = self.language
-        hb.shape(self.face.hb_font, buffer, self.features)
+        hb.shape(self.face.hb_font, buffer, self._features(text))
         return buffer
+
+    def _features(self, text: str) -> dict[str, Any]:
+        """The OpenType features for a word, each for the whole word or for the ranges of letters that it applies to."""
+        if text.isascii() or not self._ideographic or not (dashes := list(_DASHES.finditer(text))):
+            return self.features
+        return {**self.features, "fwid": [(*each.span(), True) for each in dashes]}
 
     def _shape(self, text: str) -> Shaped:
         buffer = self._buffer(text)
+        advances = self._advances(text, buffer)
         if self.measuring:
-            advances = sum(position.x_advance for position in buffer.glyph_positions)
-            return (advances * self.face.per_mille + self.tracking * len(buffer.glyph_infos)) * self.scale, ""
+            return sum(advances) * self.scale, ""
         numbers = self._numbers(text, [(info.codepoint, info.cluster) for info in buffer.glyph_infos])
-        width, fragment = self._fragment(numbers, buffer.glyph_positions)
-        if not text.isascii() and _REORDERED.search(text):
+        width, fragment = self._fragment(numbers, buffer.glyph_positions, advances)
+        if not text.isascii() and (_REORDERED.search(text) or self._has_other_text(numbers, text)):
             fragment = _with_actual_text(text, fragment)
         return width, fragment
+
+    def _has_other_text(self, numbers: list[int], text: str) -> bool:
+        """Whether the glyphs would be copied as another text, because they already represent other letters."""
+        face = self.face
+        return face.has_outlines_in_cff and "".join(face.text_of[number] for number in numbers) != text
 
     def _numbers(self, text: str, glyphs: list[tuple[int, int]]) -> list[int]:
         """The numbers by which a PDF refers to a word's glyphs, one for each glyph.
@@ -121,14 +171,13 @@ class Style:
             seen.add(cluster)
         return numbers
 
-    def _fragment(self, numbers: list[int], positions: Sequence[Any]) -> Shaped:
-        face, tracking = self.face, self.tracking
+    def _fragment(self, numbers: list[int], positions: Sequence[Any], advances: list[float]) -> Shaped:
+        face = self.face
         factor, own, code = face.per_mille, face.advance, face.code
         out: list[str] = []
         run = ""
         width = 0.0
-        for number, position in zip(numbers, positions, strict=True):
-            advance = position.x_advance * factor + tracking
+        for number, position, advance in zip(numbers, positions, advances, strict=True):
             offset, lift = position.x_offset * factor, position.y_offset * factor
             width += advance
             if offset or lift:
@@ -143,6 +192,11 @@ class Style:
         if run:
             out.append(f"({run})")
         return width * self.scale, "".join(out)
+
+
+def meet_halfway(before: str, after: str) -> bool:
+    """Whether two texts meet in a pair of marks with an empty half em between them, if their faces draw them so."""
+    return _PAIR.search(before[-1:] + after[:1]) is not None
 
 
 def _moved(offset: float, lift: float) -> str:

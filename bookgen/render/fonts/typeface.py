@@ -26,7 +26,8 @@ _SKIN = frozenset(range(0x1F3FB, 0x1F400))
 _EMOJI = re.compile("[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]|.*\ufe0f")
 
 # Marks shared with Latin. Next to ideographs they must come from the ideographs' face, which makes them full width.
-_WIDE_MARKS = re.compile("[“”‘’…—·]")
+_WIDE_MARKS = re.compile("[“”‘’…‥—―·]")
+_DOUBLED = re.compile("——|――|……")  # in this form they are never Latin, even next to Latin letters
 _AN_IDEOGRAPH = "一"
 
 _FEW = 0.1  # a face may lack this share of a language's letters and still be used for it
@@ -49,6 +50,7 @@ class Typeface:
         chosen = body if body and has_alphabet(body, language) else BY_SETTING[font]
         self._body = own_script(language) or chosen
         self.unspaced = locale(language).unspaced
+        self.ideographic = locale(language).ideographic
         self._helpers: tuple[Source, ...] = FALLBACKS if font == "serif" else (SANS, *FALLBACKS)
         self._faces: dict[str, Face] = {}
         self._styles: dict[tuple[object, ...], Style] = {}
@@ -104,12 +106,12 @@ class Typeface:
     def _wide_marks(self, text: str, kind: dict[str, Any]) -> Source | None:
         """The font in which to set marks such as “ and … that Latin and Chinese share. None if the style's own will do.
 
-        In a language without spaces between words, these marks get the font of the ideographs if the text contains
-        ideographs or consists only of such marks.
+        In Chinese and Japanese, these marks get the font of the ideographs if the text contains ideographs or doubled
+        marks, or consists only of such marks.
         """
-        if not self.unspaced or kind.get("mono") or not _WIDE_MARKS.search(text):
+        if not self.ideographic or kind.get("mono") or not _WIDE_MARKS.search(text):
             return None
-        if not (any(map(is_wide, text)) or all(map(_WIDE_MARKS.match, text))):
+        if not (any(map(is_wide, text)) or _DOUBLED.search(text) or all(map(_WIDE_MARKS.match, text))):
             return None
         return self._source(_AN_IDEOGRAPH)
 
@@ -157,11 +159,22 @@ class Typeface:
         )
 
     def _find(self, cluster: str) -> Source | None:
-        """The first fallback that has the cluster. The machine's fonts are tried last. None if no font has it."""
-        for source in (EMOJI, *self._helpers) if _EMOJI.match(cluster) else self._helpers:
-            if _covers(self._probe(source), cluster):
-                return source
-        return next((each for each in system_sources(self._language) if _covers(self._probe(each), cluster)), None)
+        """The first font that has the cluster. None if no font has it."""
+        return next((each for each in self._candidates(cluster) if _covers(self._probe(each), cluster)), None)
+
+    def _candidates(self, cluster: str) -> Iterator[Source]:
+        """The fonts to try for a cluster, best first.
+
+        The machine's fonts are tried last, except for characters that fill the em: some fallbacks have a narrow 《.
+        """
+        fills_em = is_wide(cluster[0])
+        if fills_em:
+            yield from system_sources(self._language)
+        if _EMOJI.match(cluster):
+            yield EMOJI
+        yield from self._helpers
+        if not fills_em:
+            yield from system_sources(self._language)
 
     def _probe(self, source: Source) -> Face:
         """A face opened only to check its coverage. It is not embedded in the finished file."""
@@ -173,6 +186,7 @@ class Typeface:
 
     def _face(self, source: Source, *, bold: bool = False, italic: bool = False, display: bool = False) -> Face:
         display = display and source.optical is not None
+        italic = italic and source.path(bold=bold, italic=True) != source.path(bold=bold, italic=False)
         key = f"{source.name}{'-Bold' * bold}{'-Italic' * italic}{'-Display' * display}".replace(" ", "")
         face = self._faces.get(key)
         if face is None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from bookgen.render.fonts.style import Style
 from bookgen.render.model import Spans
 
-# A gap's width and its stretch, each as a multiple of those of a word space.
+# A gap's width and its stretch, each as a multiple of those of a word space. The width may be negative.
 Gap = tuple[float, float]
 Item = str | Gap  # one piece of a line: text to show, or a gap to leave
 Segments = list[tuple[Style, list[Item]]]

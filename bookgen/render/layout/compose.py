@@ -32,7 +32,8 @@ def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: b
     maker = WordMaker(Typeface(settings.font, manuscript.language, measuring=measuring), rtl=speech.rtl)
     hyphens = Hyphens(manuscript.language, enabled=settings.hyphenate)
     breaker = LineBreaker(hyphens, micro=settings.justify, measuring=measuring)
-    return Setter(geometry(settings, manuscript.trim), settings, speech, maker, breaker)
+    page = geometry(settings, manuscript.trim, leading=speech.leading)
+    return Setter(page, settings, speech, maker, breaker)
 
 
 class Composer:

@@ -23,6 +23,7 @@ from bookgen.render.model import (
     Span,
     Spans,
     announces,
+    begins_with,
     is_speech_after,
     lines_by_hand,
     stands_apart,
@@ -154,6 +155,7 @@ class Flow:
         self._block += 1
         flush = self._flush and (self._in_item or not self._setter.language.indents_first)
         flush = (flush and not self._is_speech) or stands_in_lines(spans)
+        flush = flush or begins_with(spans, self._setter.language.flush_marks)
         indent = 0.0 if flush else self._setter.indent
         parts = lines_by_hand(spans)
         if len(parts) > 1:

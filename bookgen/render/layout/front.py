@@ -36,7 +36,9 @@ class FrontMatter:
 
     def cover(self, picture: Picture) -> Page:
         page = Page("cover", COVER)
-        element = self._structure.child("Figure", alt=f"{self._manuscript.title}, {self._manuscript.author}")
+        element = self._structure.child(
+            "Figure", alt=self._setter.language.comma.join((self._manuscript.title, self._manuscript.author))
+        )
         trim = self._geometry.trim
         picture = extended(picture, trim.width, trim.height)
         page.placed.append(Placed(Image(picture, 0.0, 0.0, trim.width, trim.height, element), 0.0))

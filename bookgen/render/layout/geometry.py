@@ -63,10 +63,12 @@ class Geometry:
         return self.baseline(self.lines - 1)
 
 
-def geometry(settings: ExportSettings, trim_name: str) -> Geometry:
+def geometry(settings: ExportSettings, trim_name: str, *, leading: float = 1.0) -> Geometry:
+    """The geometry of a book's pages. `leading`: how much more room its language needs between lines, as a factor."""
     trim = TRIMS[trim_name]
     size = settings.font_size or trim.font_size
-    lead = round(size * _SINGLE * settings.line_spacing, 2)
+    single = _SINGLE * leading
+    lead = round(size * single * settings.line_spacing, 2)
     margins = max(_MARGINS, trim.width - _WIDEST * size)
     small = max(7.0, round(size * 0.86, 2))
     head = SAFE + small
@@ -87,5 +89,5 @@ def geometry(settings: ExportSettings, trim_name: str) -> Geometry:
         folio=folio,
         small=small,
         note_size=max(7.0, round(size * 0.82, 2)),
-        note_lead=round(max(7.0, size * 0.82) * _SINGLE * 1.06, 2),
+        note_lead=round(max(7.0, size * 0.82) * single * 1.06, 2),
     )

@@ -56,7 +56,7 @@ def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, 
     start = len(text) - len(text.lstrip(_OPENING))
     first = next(clusters(text[start:]), "")
     # scripts without upper and lower case join their letters or write syllables, so there is no letter to drop
-    if start > 1 or first.lower() == first.upper() or words.tokens[0].gap[0] == 0.0:
+    if start > 1 or first.lower() == first.upper() or words.tokens[0].gap[0] <= 0.0:
         return None
     letter, rest = text[:start] + first, text[start + len(first) :]
     size = ((DEPTH - 1) * lead + style.face.cap_height * shape.size) / style.face.cap_height

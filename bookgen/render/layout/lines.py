@@ -166,7 +166,7 @@ class LineBreaker:
             elif at > 0:
                 tail = Tail.HYPHEN
             else:
-                tail = Tail.SPACE if not at and tokens[end_word].gap[0] else Tail.BARE
+                tail = Tail.SPACE if not at and tokens[end_word].gap[0] > 0 else Tail.BARE
             segments = [] if self._measuring else _segments(tokens, word, offset, end_word, at)
             read = segments if words.mixed or words.rtl else None
             if read is not None:

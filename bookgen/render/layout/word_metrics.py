@@ -14,11 +14,12 @@ HYPHEN_PENALTY, DASH_PENALTY, SEAM_PENALTY, FORCED_PENALTY = 200.0, 30.0, 60.0, 
 
 SPACE: Gap = (1.0, 1.0)
 IDEOGRAPHIC: Gap = (0.0, 0.3)  # between ideographs: no width, but it can be stretched
+CLOSED_UP: Gap = (-2.0, 0.3)  # the same where half an em is left out, as between 。 and 「
 SEAM: Gap = (0.0, 0.0)  # a place where a word too long for any line may break
 
 # How much of a mark may hang over the line's end, as a share of its width.
 HANG = {".": 0.6, ",": 0.6, "-": 0.5, "‐": 0.5, "’": 0.5, "”": 0.45, "“": 0.45, "‘": 0.5, ";": 0.3, ":": 0.3}
-HANG |= {"—": 0.2, "–": 0.2}
+HANG |= {"—": 0.2, "–": 0.2, "\u3000": 1.0}
 HANG |= {"\u00a0": 1.0}  # the space after a word of code
 # Dashes that belong to what follows them, or to the closing mark after them, are not among these.
 _DASHES = re.compile(r"""(?<=[^-—–/“‘„‚(\[{¿¡])[-—–/]+(?=[“‘„‚«»‹›"'(\[{¿¡]*\w)""")
@@ -51,7 +52,7 @@ class Token:
         self.style: Style | None = None
         if len(pieces) == 1:
             self.text, self.style = pieces[0]
-        self.end = self.width - (_overhang(*pieces[-1]) if hangs else 0.0)
+        self.end = self.width - (_overhang(*pieces[-1]) if hangs or pieces[-1][0].endswith("\u3000") else 0.0)
         behind = (0, self.advance, self.end, SEAM_PENALTY if gap is SEAM else 0.0)
         self.whole: tuple[Break, ...] = (*self._at_dashes(), behind)
         self._divided: tuple[Break, ...] = ()

@@ -9,15 +9,16 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from bookgen.render.characters import is_wide
+from bookgen.render.fonts.style import meet_halfway
 from bookgen.render.fonts.typeface import Pieces, Typeface
 from bookgen.render.layout.bidi import Gap, has_rtl, parts
-from bookgen.render.layout.word_metrics import IDEOGRAPHIC, SEAM, SPACE, Hyphenate, Token, after_dashes
+from bookgen.render.layout.word_metrics import CLOSED_UP, IDEOGRAPHIC, SEAM, SPACE, Hyphenate, Token, after_dashes
 from bookgen.render.model import Span, Spans
 
 LONG = 34
 _CHUNK = 8
 _NEVER_FIRST = frozenset(
-    "、。，．・：；？！゛゜ヽヾゝゞ々ー）］｝」』】〉》〕〗〙〛’”ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ,.!?:;)]}…‥％"
+    "\u3000、。，．・：；？！゛゜ヽヾゝゞ々ー）］｝」』】〉》〕〗〙〛’”ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ,.!?:;)]}…‥％"
 )
 _NEVER_LAST = frozenset("（［｛「『【〈《〔〖〘〚‘“([{￥＄")
 SPACES = re.compile("[ \t\n]+")
@@ -132,11 +133,11 @@ class WordMaker:
             pieces = tuple(piece for part in parts(text) for piece in self._pieces(part, span, kind))
             simple[text] = self._token(pieces)
             return open_word + pieces
-        cut = units(text)
-        for part, gap in cut:
-            pieces = self._pieces(part, span, kind)
+        cut = [(self._pieces(part, span, kind), gap) for part, gap in units(text)]
+        for (pieces, gap), following in zip(cut, [*cut[1:], ((), None)], strict=True):
             open_word += pieces
             if gap is not None:
+                gap = CLOSED_UP if gap is IDEOGRAPHIC and _closes_up(pieces, following[0]) else gap
                 words.tokens.append(self._token(open_word, gap))
                 open_word = ()
         if len(cut) == 1:
@@ -153,6 +154,8 @@ class WordMaker:
 
     def _pieces(self, text: str, span: Span, kind: dict[str, bool]) -> Pieces:
         bold, italic = span.bold or kind.get("bold", False), span.italic != kind.get("italic", False)
+        if span.italic and self.typeface.ideographic and any(map(is_wide, text)):
+            bold, italic = True, False  # ideographs have no italics
         pieces = self.typeface.pieces(text, **{**kind, "bold": bold, "italic": italic, "mono": span.code})
         if span.href or span.strike:
             return tuple((part, style.variant(href=span.href, strike=span.strike)) for part, style in pieces)
@@ -162,6 +165,14 @@ class WordMaker:
 def _fixed(run: re.Match[str]) -> str:
     """As many no-break spaces, which have the width of a letter in code, as the run has spaces."""
     return "\u00a0" * len(run[0])
+
+
+def _closes_up(before: Pieces, after: Pieces) -> bool:
+    """Whether the half em between a closing and an opening mark is left out, as both of them fill the em."""
+    if not before or not after:
+        return False
+    (left, one), (right, other) = before[-1], after[0]
+    return meet_halfway(left, right) and one.is_half(left[-1]) and other.is_half(right[0])
 
 
 def divided(words: Words, room: float, hyphenate: Hyphenate) -> Words:

@@ -89,7 +89,7 @@ def _shown(style: Style, items: list[Item], space: float, opening: float) -> str
             out.append(style.word(item)[1])
             continue
         room, stretch = item
-        wanted, count = (space * room + opening * stretch) / style.scale, round(room)
+        wanted, count = (space * room + opening * stretch) / style.scale, max(0, round(room))
         out.append(_gap(glyph * count, advance * count - wanted))
     return "".join(out).replace(")(", "")
 

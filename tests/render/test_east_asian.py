@@ -1,0 +1,160 @@
+"""Books in Chinese, Japanese and Korean, by the rules of their typesetters."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from dataclasses import replace
+
+import pytest
+from lxml import etree
+
+from bookgen.render.docx.writer import write_docx
+from bookgen.render.epub.style import style_sheet
+from bookgen.render.epub.writer import write_epub
+from bookgen.render.epub.xhtml import ChapterWriter
+from bookgen.render.fonts.system import system_sources
+from bookgen.render.fonts.typeface import Typeface
+from bookgen.render.layout.compose import setter_for
+from bookgen.render.layout.front import FrontMatter
+from bookgen.render.layout.page import Pagination
+from bookgen.render.layout.rows import Element, Image, TextMark
+from bookgen.render.layout.words import WordMaker
+from bookgen.render.locales import language
+from bookgen.render.model import Manuscript, Span
+from bookgen.render.settings import ExportSettings
+from tests.render.conftest import Make, render
+from tests.render.reading import W
+from tests.render.test_settings import red_picture
+
+PAGES = Pagination(2, {1: "1"}, ())  # so that Word files need no layout, and no font for it
+
+
+@pytest.mark.parametrize(
+    ("tag", "font", "face", "word_tag"),
+    [
+        ("ja", "serif", "Yu Mincho", "ja-JP"),
+        ("ja", "sans", "Yu Gothic", "ja-JP"),
+        ("zh", "serif", "SimSun", "zh-CN"),
+        ("zh-Hans", "dyslexic", "Microsoft YaHei", "zh-CN"),
+        ("zh-Hant", "serif", "PMingLiU", "zh-TW"),
+        ("zh-TW", "sans", "Microsoft JhengHei", "zh-TW"),
+        ("ko", "serif", "Batang", "ko-KR"),
+        ("en", "serif", "Source Serif 4", "en"),
+    ],
+)
+def test_a_word_file_names_one_of_words_own_east_asian_faces(
+    tag: str, font: str, face: str, word_tag: str, make: Make
+) -> None:
+    book, settings = make("One.", language=tag), ExportSettings(font=font)
+    styles, table = (etree.fromstring(in_word(book, f"word/{name}.xml", settings)) for name in ("styles", "fontTable"))
+    (fonts,) = styles.iterfind(f"{W}docDefaults//{W}rFonts")
+    (lang,) = styles.iterfind(f"{W}docDefaults//{W}lang")
+
+    assert (fonts.get(f"{W}eastAsia"), lang.get(f"{W}eastAsia")) == (face, word_tag)
+    assert face in [each.get(f"{W}name") for each in table]
+
+
+@pytest.mark.parametrize(
+    ("tag", "least", "most"), [("en", 1.3, 1.35), ("zh-Hant", 1.65, 1.7), ("ja", 1.65, 1.7), ("ko", 1.55, 1.6)]
+)
+def test_lines_of_east_asian_text_are_further_apart(tag: str, least: float, most: float, make: Make) -> None:
+    book = make("One.", language=tag)
+    page = setter_for(book, ExportSettings()).geometry
+    double = setter_for(book, ExportSettings(line_spacing=2.2)).geometry
+    sheet = style_sheet(ExportSettings(), language(tag)).decode()
+
+    assert least <= page.lead / page.size <= most
+    assert double.lead == pytest.approx(page.lead * 2, abs=0.01)
+    assert page.foot > page.folio
+    assert f'w:line="{round(page.lead * 20)}"'.encode() in in_word(book, "word/styles.xml")
+    assert float(sheet.partition("line-height: ")[2].partition(";")[0]) == pytest.approx(
+        page.lead / page.size, rel=0.07
+    )
+
+
+@pytest.mark.parametrize(
+    ("tag", "indents"), [("ja", [0.0, 10.5, 0.0]), ("zh", [21.0, 21.0, 21.0]), ("ko", [15.75, 15.75, 15.75])]
+)
+def test_a_japanese_paragraph_that_begins_with_a_bracket_has_no_indent(
+    tag: str, indents: list[float], make: Make
+) -> None:
+    if not system_sources(tag):
+        pytest.skip("This machine has no font with ideographs.")
+    book = render(make(("一", "「来た。」\n\n彼は言った。\n\n『夜』だ。"), language=tag))
+    marks = [each.mark for page in book.layout.pages for each in page.placed]
+    lines = [mark.line for mark in marks if isinstance(mark, TextMark) and mark.element and mark.element.role == "P"]
+    written = in_word(book.manuscript, "word/document.xml").decode()
+    paragraphs = re.findall(r"<w:pPr>[^「彼『]*[「彼『]", written)
+    with zipfile.ZipFile(io.BytesIO(book.epub)) as package:
+        page, sheet = (package.read(f"EPUB/{name}").decode() for name in ("chapter001.xhtml", "style.css"))
+
+    assert [line.x for line in lines[-3:]] == pytest.approx(indents)
+    assert ['w:firstLine="0"' in each for each in paragraphs] == [indent == 0.0 for indent in indents]
+    assert ['class="bracket"' in each for each in re.findall("<p[^r][^「彼『]*", page)] == [
+        not each for each in indents
+    ]
+    assert ("p.bracket" in sheet) == (0.0 in indents)
+
+
+@pytest.mark.parametrize(
+    ("tag", "control"), [("ja", "compressPunctuation"), ("zh-TW", "compressPunctuation"), ("ko", "doNotCompress")]
+)
+def test_word_closes_up_marks_that_meet(tag: str, control: str, make: Make) -> None:
+    settings = in_word(make("One.", language=tag), "word/settings.xml").decode()
+
+    assert f'<w:characterSpacingControl w:val="{control}"/>' in settings
+
+
+@pytest.mark.parametrize(
+    ("tag", "run", "rule"),
+    [
+        ("ja", '<w:em w:val="comma"/>', "em { font-style: normal; -epub-text-emphasis: filled sesame;"),
+        ("zh-Hant", '<w:em w:val="underDot"/>', "em { font-style: normal; -epub-text-emphasis: filled dot;"),
+        ("ko", "<w:i/><w:iCs/>", ""),
+    ],
+)
+def test_emphasised_ideographs_have_dots_and_no_italics(tag: str, run: str, rule: str, make: Make) -> None:
+    book = make("文*文字*文*Titanic*文。", language=tag)
+    written = in_word(book, "word/document.xml").decode()
+    subtitle = in_word(book, "word/styles.xml").decode().partition('w:styleId="Subtitle"')[2].partition("</w:style>")[0]
+    sheet = style_sheet(ExportSettings(), language(tag)).decode()
+    body = ChapterWriter(book.chapters[0], (), {}, language(tag)).body()
+
+    assert f'<w:rPr>{run}</w:rPr><w:t xml:space="preserve">文字<' in written
+    assert '<w:rPr><w:i/><w:iCs/></w:rPr><w:t xml:space="preserve">Titanic<' in written
+    assert ("<w:i/>" in subtitle) == ("text-emphasis" not in sheet) == (tag == "ko")
+    assert rule in sheet
+    assert ("text-emphasis-position: under" in sheet) == (tag == "zh-Hant")
+    assert "<em>文字</em>" in body
+    assert ('<em class="latin">Titanic</em>' in body) == bool(rule)
+
+
+@pytest.mark.parametrize("tag", ["ja", "zh"])
+def test_emphasised_ideographs_are_bold_in_print_and_latin_words_are_italic(tag: str) -> None:
+    if not system_sources(tag):
+        pytest.skip("This machine has no font with ideographs.")
+    words = WordMaker(Typeface("serif", tag)).words((Span("文"), Span("字Titanic", italic=True)))
+    styles = {text: style.css for token in words.tokens for text, style in token.pieces}
+
+    assert styles == {"文": "", "字": "b", "Titanic": "i"}
+
+
+@pytest.mark.parametrize(("tag", "alt"), [("ja", "夜、花子"), ("zh-Hant", "夜，花子"), ("ko", "夜, 花子")])
+def test_the_covers_alt_text_has_the_comma_of_the_language(tag: str, alt: str, make: Make) -> None:
+    book = replace(make("One.", language=tag), title="夜", author="花子", cover=red_picture())
+    setter = setter_for(book, ExportSettings(), measuring=True)
+    (cover,) = FrontMatter(setter, book, Element("Document")).cover(red_picture()).placed
+
+    assert isinstance(cover.mark, Image)
+    assert cover.mark.element.alt == alt
+    assert f'descr="{alt}"'.encode() in in_word(book, "word/document.xml")
+    with zipfile.ZipFile(io.BytesIO(write_epub(book, PAGES, ExportSettings()))) as package:
+        assert f'alt="{alt}"'.encode() in package.read("EPUB/cover.xhtml")
+
+
+def in_word(book: Manuscript, part: str, settings: ExportSettings | None = None) -> bytes:
+    """A part of the book's Word file."""
+    with zipfile.ZipFile(io.BytesIO(write_docx(book, PAGES, settings or ExportSettings()))) as package:
+        return package.read(part)
