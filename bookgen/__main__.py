@@ -1,4 +1,4 @@
-"""python -m bookgen"""
+"""Makes `python -m bookgen` the same as the program `bookgen`."""
 
 import sys
 

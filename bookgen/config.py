@@ -1,4 +1,4 @@
-"""Read the settings from the environment or a `.env` file into one frozen Config. An invalid one prevents the start."""
+"""Reads the settings from the environment or a `.env` file into a frozen Config. Invalid settings prevent a start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bookgen.settings import Config, names
 def load(env_file: Path | None = Path(".env")) -> Config:
     """Read and check the settings. Raises StartupError with one line for each problem.
 
-    `env_file`: None reads only the environment.
+    If `env_file` is None, only the environment is read.
     """
     lines = dotenv.read(env_file)
     if malformed := [*dotenv.malformed(env_file, lines)]:
@@ -54,7 +54,7 @@ def _wrong(error: ValidationError) -> Iterable[str]:
 
 
 def _keyless(config: Config) -> Iterable[str]:
-    """A message for each chosen model whose provider has neither a key nor a base URL: local servers need no key."""
+    """A message for each chosen model that needs an API key but has none. A model at a base URL needs no key."""
     for field in ("model", "fallback_model", "image_model"):
         provider = getattr(config, field).partition(":")[0]
         if provider in PROVIDERS and not any(config.access(provider)):

@@ -1,4 +1,4 @@
-"""The vocabulary in which a model designs a cover: exactly what `render.cover` can draw."""
+"""The words with which a model describes the design of a cover. `render.cover` can draw each of them."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ MOTIF_PICTURES = {
 
 @dataclass(frozen=True, slots=True)
 class CoverIdea:
-    """A design of a cover: suitable families (styles of drawing) and palettes, the best first, a motif and a mood.
+    """A model's idea for a cover: families (styles of drawing) and palettes, the best first, a motif and a mood.
 
-    Any field may be empty. The families include EMBLEM, which draws the motif, only if there is a motif.
+    Any field may be empty. The family EMBLEM draws the motif, so it is included only if there is a motif.
     """
 
     families: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class CoverIdea:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> CoverIdea:
-        """Read a stored idea, leaving out words that are not in this version's vocabulary."""
+        """Read a stored idea. Words that are not in the vocabulary of this version are left out."""
         families = known(stored.get("families"), FAMILIES)
         palettes = known(stored.get("palettes"), PALETTES)
         (motif,) = known(stored.get("motif"), MOTIFS)[:1] or ("",)
@@ -107,7 +107,10 @@ class CoverIdea:
 
 
 def known(words: object, vocabulary: Mapping[str, str] | tuple[str, ...]) -> tuple[str, ...]:
-    """The words that are in the vocabulary, in lower case and each once. `words`: one word or a list, unchecked."""
+    """Those of the words that are in the vocabulary, in lower case and without duplicates.
+
+    `words`: a word or a list of words. Anything else is ignored.
+    """
     listed = words if isinstance(words, list | tuple) else [words]
     spelt = (each.strip().lower() for each in listed if isinstance(each, str))
     return tuple(dict.fromkeys(each for each in spelt if each in vocabulary))

@@ -1,4 +1,4 @@
-"""Makes the names of files survive a power failure."""
+"""Makes sure that a file that was created, renamed or removed stays so after a power failure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def sync_folder(folder: Path) -> None:
-    """Write the folder's list of names to disk, after a file in it was created, renamed or removed."""
+    """Write the folder's list of files to disk. Call this after creating, renaming or removing a file in it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Reads a `.env` file, and reports malformed lines, of which dotenv would only log a warning."""
+"""Reads a `.env` file and reports malformed lines. The library dotenv would only log a warning about them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bookgen.errors import StartupError
 
 
 def read(env_file: Path | None) -> Sequence[Binding]:
-    """The lines of the file; none if there is no file. Raises StartupError if it cannot be read."""
+    """The lines of the file; empty if there is no file. Raises StartupError if the file cannot be read."""
     if env_file is None or not env_file.is_file():
         return []
     try:

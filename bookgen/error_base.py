@@ -1,4 +1,7 @@
-"""What all errors share: a message, details, and how the API shows them."""
+"""The base class of all errors, and how the API shows an error. An error has a message and details.
+
+The default message of an error is the docstring of its class.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,11 +10,11 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
-    """The API's view of an error. Responses, the API document and the error page are derived from it.
+    """How the API shows an error. Responses, the OpenAPI document and the error catalogue are made from these fields.
 
     `condition` says when the error occurs, and `remedy` what the client should do. `details` is an example of the
-    error's details, empty if it has none. `constant` is the name of the code in generated clients if it differs from
-    `code`: two codes that differ only in case need different names.
+    error's details, empty if it has none. `constant` is the name of the code in generated clients. It is only set if
+    another code differs from `code` in nothing but case.
     """
 
     status: int

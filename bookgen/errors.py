@@ -1,6 +1,7 @@
-"""The errors that the API sends, and those that prevent a start. Their base class is in `error_base.py`.
+"""The errors that the API sends, and the errors that prevent a start. Their base class is in `error_base.py`.
 
-The docstring of a class is its default message. A class without its own `ErrorCode` has that of its parent.
+The default message of an error is the docstring of its class. A class without its own `ErrorCode` has that of its
+parent.
 """
 
 from collections.abc import Iterable
@@ -38,7 +39,7 @@ class InvalidInput(BookgenError):
 
 
 def _summary(details: dict[str, object]) -> str:
-    """The messages about the first three fields, for clients that do not read `details`."""
+    """The messages about the first three invalid fields, for clients that do not read `details`."""
     found = [(name, messages[0]) for name, messages in details.items() if isinstance(messages, list) and messages]
     return " ".join(str(text) if name == "non_field_errors" else f"{name}: {text}" for name, text in found[:3])
 
@@ -80,7 +81,7 @@ def no_such(kind: str) -> NotFound:
 
 
 def must_exist(found: T | None, kind: str = "object") -> T:
-    """Return `found` unless it is None. In that case raise NotFound, which names the `kind` of object."""
+    """Return `found`, or raise NotFound if it is None. `kind`: what the error message calls the missing object."""
     if found is None:
         raise no_such(kind)
     return found
@@ -98,7 +99,7 @@ class Conflict(BookgenError):
 
 
 def busy_with(job: str) -> Conflict:
-    """The error for a request that must wait until another request has ended its model calls for the same book.
+    """The error for a request while another request is making model calls for the same book.
 
     `job`: what the other request makes, such as "outline".
     """
@@ -330,8 +331,9 @@ class CallerLeft(Unavailable):
 class UpstreamAIError(BookgenError):
     """The model provider failed.
 
-    `stage` names the call ("outline", "chapter", ...). `retryable`: the same call may succeed later. `chapter_number`
-    counts from 1 and is None outside a chapter. `spent`: the usage of each failed call, which the provider charges.
+    `stage`: the kind of call ("outline", "chapter", ...). `retryable`: whether the same call may succeed later.
+    `chapter_number` counts from 1; None if the call was not about a chapter. `spent`: the usage of the failed calls,
+    which the provider charges for.
     """
 
     wire = ErrorCode(

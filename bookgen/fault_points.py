@@ -1,9 +1,9 @@
-"""Named points at which the chaos tests make things go wrong. Without `CHAOS_FAULTS` they do nothing.
+"""Named points in the code at which the chaos tests cause faults. Without `CHAOS_FAULTS`, the points do nothing.
 
-`CHAOS_FAULTS="checkpoint.before:kill@3, accept.after:raise"` kills the process, as `kill -9` does, when it passes
-the point `checkpoint.before` for the third time, and raises an exception when it first passes `accept.after`.
-`name:action@n+` acts from the n-th time on. A point can have a key, such as a book's id: `checkpoint.before#7:kill`
-acts for book 7.
+`CHAOS_FAULTS="checkpoint.before:kill@3, accept.after:raise"` kills the process, as `kill -9` does, when it passes the
+point `checkpoint.before` for the third time, and raises an exception when it first passes `accept.after`. With a plus
+sign, as in `kill@3+`, the fault also happens at every later pass. A point can have a key, such as a book's id:
+`checkpoint.before#7:kill` acts for book 7 only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Fault:
 
 
 def parse(text: str) -> dict[str, Fault]:
-    """The faults in `text`, which has the form of CHAOS_FAULTS, by the names of their points."""
+    """Parse the value of CHAOS_FAULTS into the faults, by the names of their points."""
     faults = {}
     for entry in filter(None, (part.strip() for part in text.split(","))):
         point, _, rest = entry.partition(":")
@@ -65,7 +65,7 @@ def _configured() -> dict[str, Fault]:
 
 
 async def fault(name: str, key: object = None) -> None:
-    """Count a pass of the point `name`, and of `name#key`, and do what CHAOS_FAULTS says for them."""
+    """Mark a point in the code. If CHAOS_FAULTS has a fault for `name` or for `name#key`, it happens here."""
     if not _configured():
         return
     for full in (name, f"{name}#{key}"):

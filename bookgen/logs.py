@@ -1,4 +1,4 @@
-"""Logging with secrets hidden."""
+"""Configures logging. Secrets are hidden in all log lines."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ CHATTY = ("httpx", "httpx2", "httpcore", "asyncio", "stripe", "anthropic", "open
 
 
 def configure_logs(form: str = "json", level: str = "info", stream: TextIO | None = None) -> None:
-    """Send all log lines, also those of libraries, through the same redaction to one stream (default: stderr).
+    """Send all log lines, including those of libraries, to one stream (default: stderr), with secrets hidden.
 
     `form`: `json` or `console`.
     """
@@ -84,13 +84,13 @@ def configure_logs(form: str = "json", level: str = "info", stream: TextIO | Non
 
 
 def _is_no_bad_request(record: logging.LogRecord) -> bool:
-    """Whether to log the record: not if it is about a malformed request, whose traceback would repeat its headers."""
+    """A log filter. It drops records about malformed requests, whose tracebacks would repeat the request headers."""
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, HttpProcessingError | RequestPayloadError)
 
 
 def redact(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """A structlog processor that hides values whose name or form suggests a secret."""
+    """A structlog processor. It hides a value if its name or its form suggests that the value is a secret."""
     for name, value in event.items():
         event[name] = _hidden(name, value)
     return event

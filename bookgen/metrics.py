@@ -1,4 +1,4 @@
-"""All Prometheus metrics. Labels take few values: never the id of a book, an account's name or an address."""
+"""All Prometheus metrics. A label has few possible values: never the id of a book, an account's name or an address."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ answer_times = cache(ANSWER_TIMES.labels)
 def start_at_zero(counted: Counter | Histogram, *values: Iterable[str]) -> None:
     """Expose the metric at 0 for every combination of label values. `values`: for each label, all its values.
 
-    If a series first appears with a value of 1, Prometheus does not see this as an increase.
+    Otherwise a series would first appear with the value 1, which Prometheus does not count as an increase.
     """
     for labels in itertools.product(*values):
         counted.labels(*labels)
@@ -228,6 +228,6 @@ start_at_zero(BACKUPS, ("ok", "incomplete", "failed"))
 
 
 def exposition() -> bytes:
-    """All metrics in Prometheus' text format. Call it on the event loop: one of them counts the loop's tasks."""
+    """All metrics in the text format of Prometheus. Call this on the event loop, because it counts the loop's tasks."""
     TASKS.set(len(asyncio.all_tasks()))
     return generate_latest(REGISTRY)

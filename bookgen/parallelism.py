@@ -1,4 +1,4 @@
-"""How much one process does at the same time."""
+"""How many things one process does at the same time: chapters, database connections and password threads."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Sizes:
 
 
 def for_this_machine(chapters_at_once: int | None, run_connections: int | None, http_connections: int | None) -> Sizes:
-    """The sizes for one process. An argument that is None gets a default, which depends on the number of cores.
+    """The sizes for one process. An argument that is None gets a default that depends on the number of cores.
 
-    The defaults let two processes share a database server with 100 connections.
+    With the defaults, two processes can share a database server that allows 100 connections.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Sizes(

@@ -4,8 +4,8 @@ Names are dealt like cards from a shuffled pack: every name of a list is used on
 is in more than twenty of a thousand books. With independent random choices, a name from a list of 65 would be in about
 one book in thirty.
 
-Faker is imported only when a name is drawn: that takes about half a second, once in a process, so callers on the event
-loop draw in a thread.
+Faker is imported when the first name is needed. The import takes about half a second, so callers on the event loop deal
+names in a thread.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ SURNAMES = ("last_names_male", "unisex_last_names", "last_names")
 
 @dataclass(frozen=True, slots=True)
 class PersonNames:
-    """Given names of women and of men, and surnames. No list has a name twice; any list may be empty."""
+    """Given names of women, given names of men, and surnames. A list has no duplicates, and may be empty."""
 
     women: tuple[str, ...] = ()
     men: tuple[str, ...] = ()
@@ -76,9 +76,9 @@ class PersonNames:
 
 @cache
 def pool(tag: str) -> PersonNames:
-    """All names of the language with this BCP 47 tag, sorted; none if Faker has none.
+    """All names that Faker has for the language with this BCP 47 tag, sorted; empty if Faker has none.
 
-    No name is in two of the lists. Names for both women and men, and surnames that are also given names, are left out.
+    No name is in two of the lists: names for both women and men, and surnames that are also given names, are left out.
     """
     tag = tag.lower().replace("_", "-")
     entry = tag if tag in REGIONS else tag.split("-")[0]
@@ -92,10 +92,11 @@ def pool(tag: str) -> PersonNames:
 
 
 def deal(tag: str, turn: int, each: int) -> PersonNames:
-    """Up to `each` given names of women, up to `each` of men, and up to twice as many surnames.
+    """Deal up to `each` given names of women, up to `each` of men, and up to twice as many surnames to a book.
 
-    `turn`: any number, such as a counter of books. Consecutive turns get different names until a list is used up. A
-    short list gives only one name per turn. If it has fewer than `BOOKS_A_NAME` names, some turns get none.
+    `turn`: a number for the book, such as a counter. Books with consecutive numbers get different names until a list is
+    used up. A short list gives a book at most one name. A list with fewer than `BOOKS_A_NAME` names gives some books
+    none.
     """
     names = pool(tag)
     hands = ((names.women, each), (names.men, each), (names.surnames, each * 2))
@@ -103,15 +104,15 @@ def deal(tag: str, turn: int, each: int) -> PersonNames:
 
 
 def is_womans(name: str, tag: str) -> bool | None:
-    """Whether the given name is a woman's; None if it is in neither list."""
+    """Whether the given name is a woman's: True, False for a man's, or None if neither list has the name."""
     names = pool(tag)
     return True if name in names.women else False if name in names.men else None
 
 
 def _union(providers: Iterable[Any], name: str) -> set[str]:
-    """All entries of the providers' lists called `name`, except those that are spelt like ordinary words.
+    """The names in all lists called `name` of the providers, without entries that are spelt like ordinary words.
 
-    The American list has "Mcbride" where the others have "McBride".
+    The American list has "Mcbride" where the others have "McBride", so such entries are corrected.
     """
     found = (getattr(each, name, ()) for each in providers)
     lists = (names for names in found if isinstance(names, Collection))
@@ -124,14 +125,14 @@ def _is_spelt_as_name(entry: str) -> bool:
 
 
 def _sorted(names: Iterable[str], script: str) -> tuple[str, ...]:
-    """The names that can be written in the character set `script`, sorted."""
+    """Those of the names that can be written in the character set `script`, sorted."""
     return tuple(sorted(name for name in names if name.encode(script, "ignore").decode(script) == name))
 
 
 def _hand(names: Sequence[str], turn: int, pack: str, most: int) -> tuple[str, ...]:
-    """Up to `most` of `names` for the turn with this number. `pack` identifies the list and seeds its shuffling.
+    """Deal up to `most` names to a book. `turn`: the book's number. `pack`: names the list and seeds its shuffling.
 
-    When all names have been used, they are shuffled again. A short list is filled up with blanks, so some turns get no
+    When all names have been dealt, they are shuffled again. A short list is filled up with blanks, so some books get no
     name.
     """
     count = min(most, max(len(names) // POOL_A_NAME, 1))

@@ -1,6 +1,6 @@
-"""Worker processes: starting them, their environment, memory limit and low priority.
+"""Worker processes: starting them, their environment, their memory limit and their low priority.
 
-Also `give_to_owner_of`, which changes the owner of files that this process makes as root.
+This module also has `give_to_owner_of`, which changes the owner of files that this process creates as root.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ def clean_environment() -> dict[str, str]:
 
 
 def _search_path() -> str:
-    """The PYTHONPATH with which the worker finds the same bookgen package as this process."""
+    """The value of PYTHONPATH with which a worker finds the same bookgen package as this process."""
     own = str(Path(__file__).parents[1])
     return os.pathsep.join([own, *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def give_to_owner_of(folder: Path, descriptor: int) -> None:
-    """If this process runs as root, give the open file or folder to the owner of `folder`, which contains it."""
+    """If this process runs as root, give an open file or folder to the owner of the `folder` that contains it."""
     if os.geteuid() == 0 and (status := folder.stat()).st_uid != os.fstat(descriptor).st_uid:
         os.fchown(descriptor, status.st_uid, status.st_gid)
 
@@ -39,7 +39,7 @@ def give_to_owner_of(folder: Path, descriptor: int) -> None:
 def begin() -> BinaryIO:
     """Set up this process as a worker: limit its memory to the command-line argument, and lower its priority.
 
-    Returns the stream for answers. Afterwards anything printed to stdout goes to the log.
+    Returns the stream for answers. Anything that is printed to stdout afterwards goes to the log instead.
     """
     _limit_memory(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
     _step_back()
@@ -49,10 +49,10 @@ def begin() -> BinaryIO:
 
 
 def _step_back() -> None:
-    """Lower the priority of this process, so that on a busy machine the service comes first.
+    """Lower the priority of this process, so that the service comes first on a busy machine.
 
-    On Linux, each session may be its own scheduling group (autogroup). The group's priority must be set separately,
-    since niceness only counts within the group.
+    On Linux, a session can be a scheduling group of its own (autogroup). Niceness only counts within the group, so the
+    group's priority is lowered too.
     """
     if hasattr(os, "nice"):
         os.nice(STEPS_BACK)
@@ -68,7 +68,7 @@ def _step_back() -> None:
 
 
 async def start(module: str, memory: int) -> Process:
-    """Start `python -m MODULE MEMORY` with pipes for stdin and stdout. Its stderr goes to our log."""
+    """Start `python -m MODULE MEMORY` with pipes for stdin and stdout. What it prints to stderr goes to our log."""
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -85,8 +85,9 @@ async def start(module: str, memory: int) -> Process:
 async def answer(process: Process, question: AsyncIterable[bytes], seconds: float) -> bytes:
     """Send the parts of `question` to the process and return its whole output.
 
-    Cancelling the caller kills the process. Raises ChildProcessError if the process fails, and TimeoutError if it takes
-    longer than `seconds` to read a part or to answer. The time for producing the parts does not count.
+    If the caller is cancelled, the process is killed. Raises ChildProcessError if the process fails, and TimeoutError
+    if the process takes longer than `seconds` to read a part or to answer. The time that the caller takes to produce
+    the parts does not count.
     """
     try:
         async for part in question:
@@ -111,9 +112,9 @@ async def _say(process: Process, part: bytes) -> None:
 
 
 def _limit_memory(most: int) -> None:
-    """Limit the address space of this process to `most` bytes. 0: no limit.
+    """Limit the address space of this process to `most` bytes; 0 means no limit.
 
-    A book that needs too much memory then fails only its own job, not the whole machine.
+    If a book needs too much memory, only the job in this process fails, and the machine is not affected.
     """
     if most and sys.platform == "linux":
         import resource

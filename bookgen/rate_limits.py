@@ -1,4 +1,4 @@
-"""Rate limits with token buckets, and the client address they apply to."""
+"""Rate limits with token buckets, and finding the client address that a rate limit applies to."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Scope(StrEnum):
 
 
 class LimitClass(StrEnum):
-    """The classes of endpoints, each with a rate of its own. The setting `rate_<name>` replaces the default."""
+    """The classes of endpoints. Each class has a default rate limit, which the setting `rate_<name>` replaces."""
 
     default: str
     scope: Scope
@@ -51,7 +51,7 @@ class LimitClass(StrEnum):
 
     @property
     def setting(self) -> str:
-        """The name of the field of Config with the rate of this class."""
+        """The name of the field of Config that holds the rate limit of this class."""
         return f"rate_{self.value}"
 
 
@@ -64,7 +64,7 @@ class Budget:
 
     @property
     def rate(self) -> float:
-        """How many requests the bucket gains per second."""
+        """How many requests are added to the bucket per second."""
         return self.capacity / self.seconds
 
     @classmethod
@@ -79,7 +79,7 @@ class Budget:
         return min(float(self.capacity), tokens + elapsed * self.rate)
 
     def verdict(self, tokens: float, *, allowed: bool) -> Verdict:
-        """The verdict on a request that was `allowed` or not and left `tokens` in its bucket."""
+        """The verdict on a request. `allowed`: whether it is allowed. `tokens`: what is left in its bucket."""
         rate = self.rate
         reset = math.ceil((self.capacity - tokens) / rate)
         retry_after = 1 if allowed else max(1, math.ceil((1 - tokens) / rate))
@@ -87,7 +87,7 @@ class Budget:
 
 
 class Verdict(NamedTuple):
-    """Whether a request is allowed. `limit` and `remaining`: requests that the bucket can hold and holds now.
+    """Whether a request is allowed. `limit`: how many requests its bucket can hold. `remaining`: how many it holds now.
 
     `reset`: seconds until the bucket is full again. `retry_after`: seconds until a request is allowed, at least 1.
     """
@@ -99,7 +99,7 @@ class Verdict(NamedTuple):
     retry_after: int
 
     def refusal(self, scope: str, message: str | None = None) -> RateLimited:
-        """The error for a request that is not allowed. `scope`: the name of the limit, for the error's details."""
+        """The error for a request that is not allowed. `scope`: what the error's details call the limit."""
         limit, remaining, reset = self.limit, self.remaining, self.reset
         return RateLimited(
             message, retry_after=self.retry_after, limit=limit, remaining=remaining, reset_seconds=reset, scope=scope
@@ -107,7 +107,10 @@ class Verdict(NamedTuple):
 
 
 class Limiter:
-    """The buckets of one process: at most `max_callers` per class. The least recently used is dropped first."""
+    """The token buckets of one process. There are at most `max_callers` per class.
+
+    To make room for a new bucket, the bucket that was unused longest is dropped.
+    """
 
     def __init__(
         self,
@@ -126,7 +129,10 @@ class Limiter:
         return self.take_from(limit_class, caller, self.budgets[limit_class])
 
     def take_of_address(self, limit_class: LimitClass, address: str) -> Verdict:
-        """Take a token for a request without an account: from the bucket of its address and, for IPv6, of its site."""
+        """Take one token for a request without an account, from the bucket of its IP address.
+
+        For IPv6, a token is also taken from the bucket of the site, the /48 network of the address.
+        """
         verdict = self.take(limit_class, address_bucket(address))
         site = site_bucket(address)
         if site is None or not verdict.allowed:
@@ -138,7 +144,7 @@ class Limiter:
         return verdict if whole.allowed else whole
 
     def take_from(self, name: str, caller: int | str, budget: Budget) -> Verdict:
-        """Take one token from the caller's bucket called `name`, which has its own budget, if a token is left."""
+        """Take one token, if one is left, from the caller's bucket called `name`. `budget`: the size of this bucket."""
         now = self._clock()
         buckets = self._buckets[name]
         bucket = buckets.get(caller)
@@ -156,13 +162,13 @@ class Limiter:
         return budget.verdict(tokens, allowed=allowed)
 
     def give_back(self, name: str, caller: int | str, budget: Budget) -> None:
-        """Return a token that `take_from` took."""
+        """Put back a token that `take_from` took from the same bucket."""
         buckets = self._buckets[name]
         if bucket := buckets.get(caller):
             buckets[caller] = (min(float(budget.capacity), bucket[0] + 1), bucket[1])
 
     def peek(self, limit_class: LimitClass, caller: int | str) -> Verdict:
-        """The verdict that a request would get now. Takes no token."""
+        """The verdict that a request would get now, without taking a token."""
         budget = self.budgets[limit_class]
         bucket = self._buckets[limit_class].get(caller)
         tokens = budget.refilled(bucket[0], self._clock() - bucket[1]) if bucket else float(budget.capacity)
@@ -170,7 +176,7 @@ class Limiter:
 
 
 def client_address(peer: str | None, forwarded: Iterable[str], trusted: Iterable[Network]) -> str:
-    """The socket's peer or, behind trusted proxies, the last hop of X-Forwarded-For that is not one of them."""
+    """The client's IP address: the peer or, behind trusted proxies, the last untrusted address in X-Forwarded-For."""
     networks = tuple(trusted)
     client = parse_address(peer or "")
     if client is None:
@@ -186,7 +192,7 @@ def client_address(peer: str | None, forwarded: Iterable[str], trusted: Iterable
 
 
 def parse_address(text: str) -> Address | None:
-    """Parse an IP address, without its port, scope or IPv4-in-IPv6 mapping. None if it is not an address."""
+    """Parse an IP address, without its port, scope or IPv4-in-IPv6 mapping. Returns None if it is not an address."""
     text = text.strip().strip('"')
     if match := re.fullmatch(r"\[([^\]]+)\](?::\d+)?", text) or re.fullmatch(r"([\d.]+):\d+", text):
         text = match[1]
@@ -198,10 +204,9 @@ def parse_address(text: str) -> Address | None:
 
 
 def address_bucket(address: str) -> str:
-    """The bucket key of an address: an IPv4 address itself, or the /64 network of an IPv6 address.
+    """The key of an address's bucket: an IPv4 address itself, or the /64 network of an IPv6 address.
 
-    A household usually has a whole /64. A dual-stack socket shows IPv4 clients as ::ffff:192.0.2.1; these count as
-    IPv4.
+    A household usually has a whole /64. IPv4 clients of a dual-stack socket, such as ::ffff:192.0.2.1, count as IPv4.
     """
     if ":" not in address:
         return address
@@ -212,7 +217,7 @@ def address_bucket(address: str) -> str:
 
 
 def site_bucket(address: str) -> str | None:
-    """The bucket key of an IPv6 address's site, the /48 that one customer may be given; None for IPv4."""
+    """The key of the bucket of an IPv6 address's site, a /48 network, which one customer may have; None for IPv4."""
     parsed = parse_address(address) if ":" in address else None
     if not isinstance(parsed, IPv6Address):
         return None

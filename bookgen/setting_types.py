@@ -1,4 +1,4 @@
-"""The types of settings, descriptions of what they accept, and the names of their environment variables."""
+"""The types of settings, the descriptions of allowed values, and the names of the environment variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MIN_PASSPHRASE_CHARACTERS = 12
 
 
 def _words(value: object) -> object:
-    """Split a list that is separated by commas or spaces."""
+    """Split a text at commas and spaces. Any other value is returned unchanged."""
     return value.replace(",", " ").split() if isinstance(value, str) else value
 
 
@@ -34,7 +34,7 @@ def _matching(pattern: str) -> AfterValidator:
 
 
 def _with_sound_port(url: str) -> str:
-    """Return the URL if it has a host and, if any, a valid port. Raises ValueError otherwise."""
+    """Return the URL unchanged. Raises ValueError if it has no host, or a port that is not valid."""
     parts = urlsplit(url)
     if not parts.hostname or parts.port == 0:
         raise ValueError(url)
@@ -61,7 +61,7 @@ def _long_enough(key: SecretStr) -> SecretStr:
 
 
 def file_place(text: str) -> str:
-    """Return `text` if it is a place for files: `database`, a folder or a bucket. Raises ValueError otherwise."""
+    """Return `text` if it names a place for files: `database`, a folder or a bucket. Raises ValueError otherwise."""
     if not text or (re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", text) and re.fullmatch(BUCKET_URL, text) is None):
         raise ValueError(text)
     return text
@@ -113,21 +113,24 @@ def setting(default: Any, takes: str, meaning: str, **bounds: Any) -> Any:
 
 
 def rate(limit: LimitClass) -> Any:
-    """The setting for the rate of a limit class, with the default and the description of that class."""
+    """The setting for the rate limit of a class of endpoints, with the default and the description of the class."""
     return setting(limit.default, f"a rate like {limit.default}", limit.meaning)
 
 
 def setting_name(field: str) -> str:
-    """The name of the setting: the field's name with our prefix, unless a provider defines the name."""
+    """The environment variable of a field of Config: the field's name in capitals, with the prefix BOOKGEN_.
+
+    Names that a provider defines, such as OPENAI_API_KEY, have no prefix.
+    """
     name = field.upper()
     return name if name.startswith(("ANTHROPIC_", "AWS_", "OPENAI_", "STRIPE_")) else f"{PREFIX}{name}"
 
 
 def seconds_of(interval: str) -> float:
-    """The seconds of an interval such as `24h`."""
+    """The length in seconds of an interval such as `24h`."""
     return float(int(interval[:-1]) * SECONDS[interval[-1]])
 
 
 def shown(annotation: object, value: object) -> str:
-    """An invalid value as an error message shows it. If it may contain a secret, only the words "the given value"."""
+    """An invalid value as an error message shows it. A value that may contain a secret becomes "the given value"."""
     return "the given value" if "SecretStr" in str(annotation) or "@" in str(value) else repr(value)

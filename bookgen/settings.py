@@ -1,4 +1,4 @@
-"""All settings: the operator's choices, each with its type, default, form and meaning. `config` reads them."""
+"""All settings that an operator can choose, each with its type, default, allowed values and meaning."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ from bookgen.setting_types import (
 
 
 class Config(BaseSettings):
-    """The operator's settings, built by `config.load`. Other code gets single values, never the whole object."""
+    """The operator's settings, built by `config.load`. Only `app` and `commands` use this object.
+
+    Other packages get single values.
+    """
 
     model_config = SettingsConfigDict(
         frozen=True,
@@ -315,12 +318,12 @@ class Config(BaseSettings):
         return self.registration == "open" and self.billing_enabled
 
     def access(self, provider: str) -> tuple[str, str]:
-        """The provider's API key and base URL. Empty if not set."""
+        """The API key and the base URL of the provider. Each is empty if it is not set."""
         return reveal(getattr(self, f"{provider}_api_key")) or "", getattr(self, f"{provider}_base_url") or ""
 
 
 def names() -> dict[str, str]:
-    """The settings' names by field name, in the order of the documentation."""
+    """The environment variable of each field of Config, in the order of the documentation."""
     return {field: _name(info.validation_alias) for field, info in Config.model_fields.items()}
 
 

@@ -1,4 +1,4 @@
-"""Threads for what would block the event loop for too long: a computation, or a call that may hang for ever."""
+"""Threads for work that would block the event loop for too long: computations, and calls that may hang for ever."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _thread = ThreadPoolExecutor(1, thread_name_prefix="compute")
 
 
 async def compute(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call the function in the one thread for computing, after all earlier calls, and return its result."""
+    """Call the function in the only thread for computations, after all earlier calls, and return its result."""
     return await asyncio.get_running_loop().run_in_executor(_thread, functools.partial(function, *args, **kwargs))
 
 
 class AbandonedThreads:
-    """At most `number` threads at a time, which the process does not wait for when it ends."""
+    """Runs work in at most `number` threads at a time. When the process ends, it does not wait for these threads."""
 
     def __init__(self, number: int, name: str) -> None:
         self._free = asyncio.Semaphore(number)
         self._name = name
 
     async def run(self, work: Callable[[], T]) -> T:
-        """The result of `work` in a thread of its own. If the caller is cancelled, the thread stays until it is done.
+        """Call `work` in a new thread and return its result. If the caller is cancelled, the thread runs to its end.
 
-        This is no ThreadPoolExecutor: at its end, the process would wait for its threads, however long they hang.
+        A ThreadPoolExecutor is not suitable, because the process would wait at its end for threads that hang.
         """
         await self._free.acquire()
         loop = asyncio.get_running_loop()

@@ -1,8 +1,7 @@
-"""Counting words in any script.
+"""Counts words in any script.
 
 Scripts without spaces between words are counted by characters (`CHARACTERS_PER_WORD`), as word processors do. In all
-other scripts a word is a run of letters, marks and digits, which may be joined by an apostrophe, a hyphen or a full
-stop.
+other scripts, a word is a run of letters, marks and digits; apostrophes, hyphens and full stops may join its parts.
 """
 
 import re
@@ -53,8 +52,8 @@ def count_words(text: str) -> int:
 def measure(text: str) -> float:
     """The length of `text` in words, not rounded, so that the lengths of pieces can be added up.
 
-    A long text is measured piece by piece, because a regular expression search blocks all threads until its end.
-    Tags for line breaks and rules, which Markdown allows, do not count.
+    A long text is measured piece by piece, because a regular expression search blocks all threads until its end. The
+    tags `<br>` and `<hr>`, which Markdown allows, do not count.
     """
     if "<" in text:
         text = _BREAK_TAG.sub(" ", text)
@@ -62,18 +61,18 @@ def measure(text: str) -> float:
 
 
 def split(text: str) -> list[str]:
-    """The words of `text`, in order. In scripts without spaces each character stands alone."""
+    """The words of `text`, in order. In scripts without spaces, every character is an item of the list."""
     return [word for piece in _pieces(text) for word in _WORD_OR_CHARACTER.findall(piece)]
 
 
 def weight(word: str) -> float:
-    """How many words an item of the result of `split` counts as."""
+    """How many words `word`, an item of the list from `split`, counts as."""
     southeast = len(word) == 1 and _SEA_CHARACTER.match(word)
     return 1 / CHARACTERS_PER_WORD["thai_lao_khmer_myanmar"] if southeast else 1.0
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Cut the text about every PIECE characters, between words or inside a word that is too long."""
+    """Cut the text into pieces of about PIECE characters, between words. Only a word that is too long is cut inside."""
     start = 0
     while start < len(text):
         cut = _BETWEEN_WORDS.search(text, start + PIECE, start + PIECE + MAX_WORD_CHARACTERS)
@@ -101,7 +100,7 @@ def _measured(text: str) -> float:
 
 
 def _ascii_words(text: str) -> int:
-    """The number of words in ASCII text, counted by the bytes that start one: four times as fast as a regex."""
+    """The number of words in ASCII text. Counting the bytes that start a word is four times as fast as a regex."""
     kinds = b" " + text.encode().translate(_KINDS)
     return kinds.count(b" a") + kinds.count(b" -a") + kinds.count(b"--a")
 

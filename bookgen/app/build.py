@@ -72,7 +72,7 @@ from bookgen.writing.rework import rework_chapters
 
 
 class Overrides(TypedDict, total=False):
-    """Objects to use instead of those that `build` would make. All but the database are closed with the service."""
+    """Objects to use instead of those that `build` would make. All except the database are closed with the service."""
 
     database: Database
     model: TextModel
@@ -86,7 +86,7 @@ class Overrides(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Service:
-    """All parts of a service, connected."""
+    """A built service: its role and the objects that do its work."""
 
     role: ProcessRole
     services: Services
@@ -101,9 +101,10 @@ class Service:
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """A context in which the background work runs: sending letters, watching blocks, payments, runs and backups.
+        """A context in which the background work runs: writing books, sending e-mails, backups and other regular jobs.
 
-        Only a process that serves requests sends letters: requests create the letters, and their links open its pages.
+        Only a process that serves requests sends e-mails. Requests create the e-mails, and the links in the e-mails
+        open pages that such a process serves.
         """
         with contextlib.ExitStack() as background:
             background.enter_context(running(self.keyring.watch(self.tokens)))
@@ -120,7 +121,7 @@ class Service:
 
 @contextlib.asynccontextmanager
 async def build(config: Config, **overrides: Unpack[Overrides]) -> AsyncIterator[Service]:
-    """A context with a service built from the settings and the overrides. Closes everything in reverse order."""
+    """A context with a service, built from the settings and the overrides. At the end, it closes all objects."""
     async with AsyncExitStack() as closing:
         yield await _build(config, overrides, closing)
 

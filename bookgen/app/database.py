@@ -17,10 +17,11 @@ from bookgen.store.postgres.embedded_or_external import PostgresAddress, running
 
 @contextlib.asynccontextmanager
 async def open_database(config: Config, *, create: bool = False) -> AsyncIterator[Database]:
-    """A context with the connection pools of a migrated database, embedded or at the configured URL.
+    """A context with connection pools of the configured database, which is embedded or at BOOKGEN_DATABASE_URL.
 
-    It is created and migrated only with `create`, as the service does. A command refuses a missing database: in a wrong
-    folder it would otherwise use a new, empty one.
+    With `create`, as in the service, a missing embedded database is created and migrations are applied. Without it, as
+    in commands, a missing database or migration raises an error: in a wrong folder, a command would otherwise use a
+    new, empty database.
     """
     prepare: Callable[[str, Path], Awaitable[object]] = migrate if create else require_migrated
     async with postgres(config, create=create) as address:
@@ -34,10 +35,10 @@ async def open_database(config: Config, *, create: bool = False) -> AsyncIterato
 
 
 def postgres(config: Config, *, create: bool = True) -> AbstractAsyncContextManager[PostgresAddress]:
-    """A context with the configured PostgreSQL server, up and running.
+    """A context in which the configured PostgreSQL server runs. Yields the server's address.
 
-    Without `create`, an embedded database is neither created (a missing one raises NoDatabase) nor moved from an older
-    PostgreSQL.
+    Without `create`, an embedded database is not moved from an older PostgreSQL version, and a missing database raises
+    NoDatabase.
     """
     return running_postgres(
         reveal(config.database_url),

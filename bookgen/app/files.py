@@ -1,4 +1,4 @@
-"""Builds the store of books' files from the settings, and checks it at the start."""
+"""Builds the store for the files of books from the settings, and checks the store when the service starts."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ log = structlog.get_logger(__name__)
 
 
 def build_files(config: Config) -> Files:
-    """The store of books' files: in the database, a folder or a bucket, by the setting BOOKGEN_FILES."""
+    """The store for the files of books. The setting BOOKGEN_FILES chooses the database, a folder or a bucket."""
     limits = ExportLimits(config.exports_per_book, config.exports_mb * MEGABYTE)
     return Files(build_places(config), address_of(config.files), limits)
 
 
 def build_places(config: Config) -> Places:
-    """The folders and buckets in which files may be."""
+    """Access to the folders and buckets in which files may be stored."""
     access = BucketAccess(
         config.s3_endpoint or "",
         config.aws_region,

@@ -1,4 +1,4 @@
-"""The folders that lie beside the package: the migrations and the documentation."""
+"""Finds the folders of data that come with the package: the migrations and the documentation."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def documents() -> Path:
 
 
 def _beside(name: str) -> Path:
-    """A folder next to the package in a checkout. In a wheel it is inside the package, with an underscore."""
+    """The folder `name`. In a checkout it is next to the package. In a wheel it is inside the package, as `_name`."""
     package = Path(__file__).parent.parent
     inside = package / f"_{name}"
     return inside if inside.is_dir() else package.parent / name

@@ -1,4 +1,4 @@
-"""Objects that need nothing but settings and a database. Commands use them without the rest of the service."""
+"""Builds the objects that need only settings and a database. Commands use them without the rest of the service."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def build_payments(config: Config, database: Database, wake_mail: Callable[[], N
 
 
 def payments_of_service(config: Config, database: Database, wake_mail: Callable[[], None]) -> Payments:
-    """The payments of a running service. Logs a warning if billing is on but payments cannot be made or confirmed."""
+    """Build the payments of a running service. If billing is on, warn if payments cannot be made or confirmed."""
     if config.billing_enabled and not config.stripe_secret_key:
         log.warning(
             "nothing_can_be_bought",
@@ -76,7 +76,7 @@ def build_mailer(config: Config) -> Mailer:
 
 
 def build_keyring(config: Config, database: Database, *, create: bool = True) -> Keyring:
-    """The keys that sign tokens. Without `create` it raises StartupError if the service's secret is missing."""
+    """Build the ring of keys that sign tokens. Without `create`, a missing secret raises StartupError."""
     file = config.data_dir / "secret.key"
     if not create and config.secret_key is None and not file.exists():
         raise StartupError(f"There is no {file}. Set BOOKGEN_DATA_DIR or BOOKGEN_SECRET_KEY to what the service uses.")
@@ -85,15 +85,15 @@ def build_keyring(config: Config, database: Database, *, create: bool = True) ->
 
 
 def signing_secret(config: Config) -> str:
-    """The service's secret: the setting, or one that is made at the first start and kept in the data folder."""
+    """The service's secret: from the setting, or else from the data folder, where the first start generates it."""
     return reveal(config.secret_key) or kept_secret(config.data_dir / "secret.key")
 
 
 def build_picture_marks(config: Config) -> PictureMarks:
-    """The object that marks pictures with their origin and signs them, unless BOOKGEN_MARK_ORIGIN is off.
+    """Build the object that marks pictures with their origin and signs the marks, unless BOOKGEN_MARK_ORIGIN is off.
 
-    The key that signs is the server's own, which the first start creates. If this key cannot be stored, pictures are
-    marked but not signed.
+    The marks are signed with the server's own key, which the first start creates. If this key cannot be stored,
+    pictures are marked but not signed.
     """
     if config.mark_origin == "off":
         return PictureMarks(on=False)

@@ -1,4 +1,4 @@
-"""The models that write and paint, and what their calls may cost."""
+"""Builds the models that write and paint, and determines what their calls cost and may cost."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ log = structlog.get_logger(__name__)
 
 
 def build_model(config: Config, *, tries: int | None = None) -> TextModel:
-    """The configured writing model. Raises StartupError if it is unknown or the operator's file of models is wrong.
+    """Build the configured writing model. `tries`: attempts per call, instead of the configured number.
 
-    `tries`: attempts per call, instead of the configured number.
+    Raises StartupError if the model is unknown or the operator's file of models is wrong.
     """
     use_models(config.models_file)
     return build_text_model(config.model, _model_settings(config, tries), fallback=config.fallback_model)
 
 
 def build_images(config: Config) -> ImageModel | None:
-    """The configured image model, or None if bookgen draws pictures itself."""
+    """Build the configured image model; None if bookgen draws pictures itself."""
     return build_image_model(config.image_model, _model_settings(config, None))
 
 
@@ -48,15 +48,15 @@ def _model_settings(config: Config, tries: int | None) -> ModelSettings:
 
 
 def context_tokens(config: Config, model: TextModel) -> int:
-    """The maximum tokens of a call that reads the whole book: the model's window, or less if configured."""
+    """The most tokens of a call that reads the whole book: the model's context window, or less if configured."""
     window = prices().context_window(model.name) or WINDOW
     return min(window, config.context_tokens or window)
 
 
 def build_caps(config: Config, model: TextModel, *, alone: bool = False) -> CostCaps:
-    """The configured cost caps. If anyone can register and billing is off, unset daily caps get defaults.
+    """The configured cost caps. If anyone can register and billing is off, daily caps that are not set get defaults.
 
-    `alone`: only the operator uses the service, so unset caps stay unset.
+    `alone`: only the operator uses the service, so no cap gets a default.
     """
     book, account_day, day = config.book_cost_cap, config.account_daily_cost_cap, config.daily_cost_cap
     caps = CostCaps(_micros(book), _micros(account_day), _micros(day), prices().currency)
@@ -86,7 +86,7 @@ def build_caps(config: Config, model: TextModel, *, alone: bool = False) -> Cost
 
 
 def price(model: str, usage: Usage) -> int | None:
-    """What the usage costs, in millionths of the currency; None if the model has no price."""
+    """The cost of the usage, in millionths of the currency unit; None if the model has no price."""
     found = prices().of(model)
     return None if found is None else found.of(usage)
 

@@ -1,4 +1,4 @@
-"""`bookgen serve`, from its start to its end."""
+"""`bookgen serve`: runs the service from its start to its end."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
 
 
 async def warn_of_missing_fonts() -> None:
-    """Log the book languages for whose PDFs and covers this machine has no font, and which fonts to install."""
+    """Log a warning that lists the languages for which this machine has no font, and the fonts to install."""
     looking = await asyncio.create_subprocess_exec(
         sys.executable, "-m", missing.__name__, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
     )
@@ -97,6 +97,6 @@ async def warn_of_missing_fonts() -> None:
 
 
 async def import_the_rest() -> None:
-    """Import the slow modules in LATER in a thread, so that requests are answered meanwhile."""
+    """Import the slow modules in LATER. This happens in a thread, so that requests are answered meanwhile."""
     for name in LATER:
         await threads.compute(importlib.import_module, name)

@@ -1,4 +1,4 @@
-"""The settings that callers and the support assistant may know, and the rate limits."""
+"""Collects the settings that callers and the support assistant may know, and the rate limits."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def site(config: Config, model: TextModel) -> Site:
 
 
 def support_facts(config: Config) -> Facts:
-    """What the support assistant knows of this server."""
+    """The facts about this server with which the support assistant can answer questions."""
     return Facts(
         languages=tuple(LANGUAGES.values()),
         formats=tuple(each.label for each in FORMATS.values()),
@@ -53,5 +53,5 @@ def support_facts(config: Config) -> Facts:
 
 
 def budgets(config: Config) -> dict[LimitClass, Budget]:
-    """The rate limit of each class of endpoints, from its setting."""
+    """The rate limit of each class of endpoints, as configured."""
     return {each: Budget.parse(getattr(config, each.setting)) for each in LimitClass}

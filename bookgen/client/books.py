@@ -1,4 +1,4 @@
-"""Books for scripts: create, write and save them."""
+"""The books of an account, for scripts: create, write and export them."""
 
 from __future__ import annotations
 
@@ -15,23 +15,27 @@ OnProgress = Callable[[JSON], None]
 
 
 class WritingEnded(ApiError):
-    """A run that stopped, paused or failed before the book was complete. `details` is the run's failure, if any."""
+    """A run (the writing of a book) was stopped, was paused or failed before the book was complete.
+
+    `details` has the run's failure, if there was one.
+    """
 
 
 class Books:
-    """The account's books."""
+    """Creates and finds the account's books."""
 
     def __init__(self, client: Calls) -> None:
         self._client = client
 
     async def create(self, title: str, **fields: Any) -> BookHandle:
-        """Create a draft. `fields` are those of the API: description, chapter_count, target_word_count, ..."""
+        """Create a draft of a book. `fields`: as in the API, such as description, genre or target_word_count."""
         return BookHandle(self._client, await self._client.create_book(title=title, **fields))
 
     async def create_childrens(self, title: str, age_range: str, **fields: Any) -> BookHandle:
-        """Create a draft picture book. `age_range`: 0-3, 3-5, 6-8 or 9-12; `fields`: theme, page_count, characters, ...
+        """Create a draft of a picture book. `age_range`: 0-3, 3-5, 6-8 or 9-12.
 
-        Each of the `characters` is a name, or a dict with `name` and `description`.
+        `fields`: as in the API, such as theme, page_count or characters. Each of the `characters` is a name, or a dict
+        with `name` and `description`.
         """
         made = await self._client.create_childrens_book(title=title, age_range=age_range, **fields)
         return BookHandle(self._client, made)
@@ -40,12 +44,12 @@ class Books:
         return BookHandle(self._client, await self._client.book(book_id))
 
     async def list(self) -> list[BookHandle]:
-        """The books, most recently updated first. Call `reload` on a book to load its chapters."""
+        """List the books, most recently updated first. Call `reload` on a book to load its chapters."""
         return [BookHandle(self._client, data) for data in await self._client.list_books()]
 
 
 class BookHandle:
-    """A book on the server. `data` is the server's last answer about it, as JSON."""
+    """A book on the server. `data` is the book as JSON, as the server returned it last."""
 
     def __init__(self, client: Calls, data: JSON) -> None:
         self._client = client
@@ -70,16 +74,16 @@ class BookHandle:
 
     @property
     def blurb(self) -> str:
-        """The text on the back cover and in shops; empty until it is drafted or written."""
+        """The text for the back cover and for shops; empty if there is none yet."""
         return str(self.data["blurb"])
 
     @property
     def export_settings(self) -> JSON:
-        """How the book's files look: the settings that are not the defaults."""
+        """The settings for the book's files, such as the font. Settings with default values are left out."""
         return dict(self.data["export_settings"])
 
     async def set_export_settings(self, **settings: Any) -> None:
-        """Store how the book's files look: isbn, dedication, font, ... Settings not given are reset to defaults."""
+        """Store settings for the book's files: isbn, dedication, font, ... Other settings are reset to defaults."""
         self.data = await self._client.change_book(self.id, export_settings=settings)
 
     @property
@@ -91,7 +95,7 @@ class BookHandle:
         return self
 
     async def outline(self) -> list[JSON]:
-        """The chapters of the outline. The outline is drafted if there is none."""
+        """The chapters of the outline. If there is no outline, it is drafted first."""
         if not self.data["chapters_count"]:
             self.data = await self._client.generate_outline(self.id)
         elif "chapters" not in self.data:
@@ -99,9 +103,9 @@ class BookHandle:
         return self.chapters
 
     async def write(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> BookHandle:
-        """Write the book from its current state to the last chapter, continuing any existing run.
+        """Write all chapters that are missing. A run in progress is continued, also if it is paused or has failed.
 
-        `on_progress` receives the run's status at each change. `every`: the seconds between two polls of a server
+        `on_progress` receives the run's status after each change. `every`: the seconds between two polls of a server
         without long polling. Raises WritingEnded if the run ends before the book is complete.
         """
         await self.outline()
@@ -113,16 +117,19 @@ class BookHandle:
     async def produce(
         self, on_progress: OnProgress | None = None, *, cover: bool = True, every: float = POLL_SECONDS
     ) -> BookHandle:
-        """Produce the book from the idea to its files in one run, continuing any existing production.
+        """Make the whole book in one run: outline, chapters, editing, proofreading, blurb, cover and files.
 
-        `cover`: whether a new run makes a cover. `on_progress` and `every` are as for `write`. Raises WritingEnded if
-        the run ends before the book is complete.
+        If such a run is in progress, paused or failed, it is continued. `cover`: whether a new run makes a cover.
+        `on_progress` and `every`: as in `write`. Raises WritingEnded if the run ends before the book is complete.
         """
         await self.start_production(cover=cover)
         return await self._completed(on_progress, every)
 
     async def start(self) -> None:
-        """Start a new run, resume a paused or failed run, or do nothing if a run is in progress."""
+        """Start a run (the writing of the book), or resume a paused or failed one.
+
+        Does nothing if a run is in progress.
+        """
         status = await self._client.status_or_none(self.id)
         match status and status["generation_status"]:
             case "running":
@@ -133,9 +140,10 @@ class BookHandle:
                 await self._client.generate(self.id)
 
     async def start_production(self, *, cover: bool = True) -> None:
-        """Start a production (a run from the idea to the files), or resume a paused or failed one.
+        """Start a production (a run that also edits, proofreads and exports the book), or resume an interrupted one.
 
-        `cover`: whether a new run makes a cover. Does nothing if a production is running or has finished all chapters.
+        An interrupted production is paused or has failed. `cover`: whether a new production makes a cover. Does nothing
+        if a production is running or has finished all chapters.
         """
         status = await self._client.status_or_none(self.id) or {}
         match status.get("mode"), status.get("generation_status"):
@@ -154,11 +162,11 @@ class BookHandle:
         formats: Iterable[str] | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> list[Path]:
-        """Export the book into `folder`, which is created if needed, and return the files' paths.
+        """Export the book, save the files in `folder`, which is created if needed, and return the files' paths.
 
         `formats`: such as "pdf"; None: all that the account's plan includes. `settings`: export settings as in the API;
-        None: those that are stored with the book.
-        Chapters without text are left out; `missing_chapters` then has their numbers.
+        None: the settings that are stored with the book. Chapters without text are left out of the files; afterwards,
+        `missing_chapters` has their numbers.
         """
         target = Path(folder)
         await asyncio.to_thread(target.mkdir, parents=True, exist_ok=True)
@@ -172,14 +180,14 @@ class BookHandle:
         return paths
 
     async def declaration(self) -> JSON:
-        """Who wrote the book's words and made its pictures; `statement` says it in sentences."""
+        """The declaration of who wrote the book's words and made its pictures. Its `statement` is a text."""
         return await self._client.declaration(self.id)
 
     async def delete(self) -> None:
         await self._client.delete_book(self.id)
 
     async def _completed(self, on_progress: OnProgress | None, every: float) -> BookHandle:
-        """Wait for the end of the run. Raises WritingEnded if it is paused, or ends before the book is complete."""
+        """Wait for the end of the run. Raises WritingEnded if it pauses, or ends before the book is complete."""
         async for status in self._client.progress(self.id, every):
             if on_progress is not None:
                 on_progress(status)

@@ -1,7 +1,7 @@
-"""The calls of the API: a method for each common call, `call` for all others, and retries as the API asks for.
+"""The calls of the API: a method for each common call, and `call` for all others.
 
-An expired token is refreshed once. A call that meets a rate limit or an unavailable service is repeated later. A failed
-model call or server error is tried three times.
+An expired token is refreshed once. A call is tried up to three times if a rate limit is exceeded, the service is
+unavailable or has an internal error, or a model call fails.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class File:
 
 
 class Calls:
-    """The calls of one account on one server. Use it as an async context manager."""
+    """The API calls of one account on one server. Use it as an async context manager."""
 
     def __init__(self, server: str, *, pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         base = server.rstrip("/")
@@ -66,11 +66,11 @@ class Calls:
             await self._session.close()
 
     async def call(self, method: str, path: str, body: JSON | None = None) -> Any:
-        """Make any call of the API that answers JSON: `call("POST", f"/books/{book_id}/duplicate/")`."""
+        """Make any call that returns JSON, for example `call("POST", f"/books/{book_id}/duplicate/")`."""
         return await self._json(method, path, body)
 
     async def public_settings(self) -> JSON:
-        """What the server offers: models, languages, trim sizes, features."""
+        """What the server offers, such as models, languages, trim sizes and features."""
         return await self._json("GET", "/public-settings/")
 
     # Accounts
@@ -121,15 +121,15 @@ class Calls:
         return await self._json("POST", f"/books/{book_id}/update-outline/", {"chapters": chapters, "replace": replace})
 
     async def bible(self, book_id: int) -> JSON:
-        """The story bible, from which every chapter is written."""
+        """The story bible: what has been decided about the book. Every chapter is written from it."""
         return await self._json("GET", f"/books/{book_id}/bible/")
 
     async def change_bible(self, book_id: int, **fields: Any) -> JSON:
-        """Change fields of the bible. A value of None removes the field."""
+        """Change fields of the story bible. An empty text or list removes the field."""
         return await self._json("PATCH", f"/books/{book_id}/bible/", fields)
 
     async def facts(self, book_id: int) -> list[JSON]:
-        """What the chapters say about the story, each fact with its passage."""
+        """The facts of the story that the chapters state, each with the passage that states it."""
         return await self._json("GET", f"/books/{book_id}/facts/")  # type: ignore[return-value]
 
     async def change_fact(self, book_id: int, fact_id: int, **fields: Any) -> JSON:
@@ -137,11 +137,11 @@ class Calls:
         return await self._json("PATCH", f"/books/{book_id}/facts/{fact_id}/", fields)
 
     async def regenerate_chapter(self, chapter_id: int, instructions: str = "") -> JSON:
-        """Have the model write the chapter again. `instructions`: what to change; the rest is kept."""
+        """Have the model write the chapter again. With `instructions`, it changes only what they ask for."""
         return await self._json("POST", f"/chapters/{chapter_id}/regenerate/", {"instructions": instructions})
 
     async def rewrite_passage(self, chapter_id: int, start: int, end: int, instructions: str = "") -> JSON:
-        """Have the characters `start` to `end` reworded. The answer is a suggestion; the chapter does not change."""
+        """Have the characters `start` to `end` reworded. Returns a suggestion, and does not change the chapter."""
         wish = {"instructions": instructions, "passage": {"start": start, "end": end}}
         return await self._json("POST", f"/chapters/{chapter_id}/regenerate/", wish)
 
@@ -151,11 +151,11 @@ class Calls:
     # Generation
 
     async def generate(self, book_id: int) -> JSON:
-        """Start a run. Starting is not idempotent: after a lost answer, the status is read before a retry."""
+        """Start a run (the writing of a book). After a lost response, it checks the status before it tries again."""
         return await self._started(book_id, "generate")
 
     async def produce(self, book_id: int, *, again: bool = False, cover: bool = True) -> JSON:
-        """Produce a book in one run. `again`: write a finished book again. `cover`: make a cover if there is none."""
+        """Make the whole book in one run. `again`: even if it is finished. `cover`: make a cover if there is none."""
         without = {} if cover else {"cover": False}  # servers before 0.12 do not know the field
         return await self._started(book_id, "produce", {"again": again, **without})
 
@@ -181,7 +181,7 @@ class Calls:
         return await self._json("GET", f"/books/{book_id}/generation-status/")
 
     async def status_or_none(self, book_id: int) -> JSON | None:
-        """The status of the run; None for a book that never had a run."""
+        """The status of the book's latest run; None if the book has never had a run."""
         try:
             return await self.status(book_id)
         except NotFound:
@@ -197,7 +197,7 @@ class Calls:
         return await self._json("POST", f"/books/{book_id}/stop-generation/")
 
     async def progress(self, book_id: int, every: float = POLL_SECONDS) -> AsyncIterator[JSON]:
-        """The run's status now and after each change, until it is neither running nor paused.
+        """Yield the run's status now and after each change, until the run has ended. A paused run has not ended.
 
         A server without long polling is polled once in `every` seconds.
         """
@@ -217,7 +217,7 @@ class Calls:
             await self._pause(min(every, CHANGES_SECONDS) if tag and waits else every)
 
     async def ended_within(self, book_id: int, seconds: float) -> JSON:
-        """The run's status once it is no longer running (it may be paused), at the latest after `seconds`."""
+        """Wait until the run has ended or is paused, but at most `seconds`, and return the run's status."""
         status = await self.status(book_id)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -234,7 +234,7 @@ class Calls:
     # Proofreading
 
     async def proofread(self, book_id: int) -> JSON:
-        """Start a proofreading report and return it, or return the report in progress."""
+        """Start to proofread the book and return the new report. If a report is in progress, return that report."""
         try:
             return await self._json("POST", "/proofreading-reports/", {"book": book_id})
         except Conflict:
@@ -244,16 +244,16 @@ class Calls:
             raise
 
     async def reports(self, book_id: int) -> list[JSON]:
-        """The book's proofreading reports and editor's readings, newest first."""
+        """The reports of the book's proofreadings and editor's readings, newest first."""
         reports: list[JSON] = await self._json("GET", f"/proofreading-reports/?book={book_id}")  # type: ignore[assignment]
         return reports
 
     async def review(self, book_id: int) -> JSON:
-        """Start an editor's reading. Returns its report; wait for it with `reading`."""
+        """Have an editor read the book. Returns the new report; wait for its end with `reading`."""
         return await self._json("POST", f"/books/{book_id}/review/")
 
     async def reading(self, report_id: int, every: float = POLL_SECONDS) -> AsyncIterator[JSON]:
-        """The report, polled until it is completed or has failed: soon at first, then less and less often."""
+        """Poll a report, less and less often, until it is completed or has failed. Yields the report each time."""
         seconds = 0.5  # a short text is read in less
         while True:
             report = await self._json("GET", f"/proofreading-reports/{report_id}/")
@@ -264,7 +264,7 @@ class Calls:
             seconds *= 2
 
     async def suggestions(self, report_id: int, **chosen: str) -> AsyncIterator[JSON]:
-        """Every suggestion of the report, the most severe first. `chosen`: filters, as in `status="pending"`."""
+        """Yield all suggestions of the report, the most severe first. `chosen`: filters, as in `status="pending"`."""
         number = 1
         while True:
             query = urlencode({**chosen, "page": number})
@@ -291,12 +291,12 @@ class Calls:
     # Covers
 
     async def generate_cover(self, book_id: int, count: int = 3, *, style: str = "", prompt: str = "") -> list[JSON]:
-        """Generate `count` covers and return them; `select_cover` chooses one of them."""
+        """Generate `count` covers and return them. Choose one of them with `select_cover`."""
         body = {"count": count, "style": style, "prompt": prompt}
         return list((await self._json("POST", f"/books/{book_id}/generate-cover/", body, tries=1))["covers"])
 
     async def declaration(self, book_id: int) -> JSON:
-        """Who wrote the book's words and made its pictures, as publishing platforms ask."""
+        """The declaration, which publishing platforms ask for: who wrote the book's words and made its pictures."""
         return await self._json("GET", f"/books/{book_id}/declaration/")
 
     async def select_cover(self, book_id: int, cover_id: int) -> JSON:
@@ -305,7 +305,7 @@ class Calls:
     # Files
 
     async def picture(self, url: str) -> bytes:
-        """The JPEG at the `image_url` of a cover or an illustration. It is read without a token."""
+        """Download a JPEG. `url`: the `image_url` of a cover or an illustration. This needs no token."""
         _, content = await self._fetch("GET", url, url)
         return content
 
@@ -314,7 +314,7 @@ class Calls:
         return list((await self._json("GET", "/auth/subscriptions/current/"))["limits"]["export_formats"])
 
     async def export(self, book_id: int, format: str, settings: Mapping[str, Any] | None = None) -> File:
-        """The book as a file in one of `export_formats`. `settings`: export settings; None: the book's own."""
+        """Export the book. `format`: one of `export_formats`. `settings`: export settings; None: the book's own."""
         body = {} if settings is None else {"settings": dict(settings)}
         headers, content = await self._send("POST", f"/books/{book_id}/export_{format}/", body)
         name = _filename(headers.get("Content-Disposition", ""), f"book.{format}")
@@ -349,7 +349,7 @@ class Calls:
     async def _once(
         self, method: str, path: str, body: Any, headers: Mapping[str, str] = EMPTY
     ) -> tuple[Mapping[str, str], bytes]:
-        """The response's headers and content. The content is empty if the sent ETag still matches."""
+        """Send the request once. Returns headers and body. If a sent ETag matches, the body is empty."""
         token = {"Authorization": f"Bearer {self._access}"} if self._access else {}
         return await self._fetch(method, self._base + path, self._base, json=body, headers={**headers, **token})
 
@@ -379,7 +379,7 @@ class Calls:
 
 
 def _retry_after(error: ApiError, delay: float | None) -> float | None:
-    """Seconds until the request is repeated; None if it must not be. `delay`: the back-off, None after the last try."""
+    """Seconds until the next attempt; None if there is none. `delay`: the back-off; None after the last attempt."""
     if delay is None:
         return None
     if error.code == "SERVER_ERROR" or (isinstance(error, UpstreamAIError) and error.details.get("retryable", True)):
@@ -390,7 +390,7 @@ def _retry_after(error: ApiError, delay: float | None) -> float | None:
 
 
 def _filename(disposition: str, default: str) -> str:
-    """The file name in a Content-Disposition header, without folders. The encoded name (RFC 5987) is preferred."""
+    """The file name in a Content-Disposition header, without folders. An encoded name (RFC 5987) takes precedence."""
     name = default
     if match := re.search(r"filename\*=UTF-8''([^;]+)", disposition, re.I):
         name = unquote(match[1])

@@ -6,7 +6,7 @@
         await book.write(on_progress=lambda status: print(status["status_message"]))
         await book.save("out/")
 
-Failures are `ApiError`s, one class for each code of the contract.
+A failed call raises an `ApiError`. `bookgen.client.errors` has a subclass for each kind of failure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bookgen.client.calls import Calls
 
 
 class Client(Calls):
-    """The calls of the API, and the account's books. Use it as an async context manager."""
+    """The API calls of one account, and in `books` the account's books. Use it as an async context manager."""
 
     def __init__(self, server: str, *, pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         super().__init__(server, pause=pause)

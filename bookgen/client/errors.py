@@ -1,6 +1,6 @@
-"""The client's errors, one class for each error code that a caller may handle.
+"""The client's errors, one class for each kind of error that a caller may handle.
 
-The class is the same if an older server or a proxy sends the error in another form.
+An error gets the same class if an older server or a proxy sends it in another form.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class ApiError(Exception):
-    """The service refused or failed. `code` is the error code of the API, `details` has further facts."""
+    """The service refused a call, or it failed. `code` is the error code of the API, `details` has further facts."""
 
     def __init__(
         self, status: int, code: str, message: str, details: Mapping[str, Any] | None = None, retry_after: float = 0.0
@@ -98,7 +98,7 @@ CODE_OF_STATUS = {
 
 
 def error_of(status: int, content: bytes, headers: Mapping[str, str]) -> ApiError:
-    """The error for a response: from the API's `error` object, an older error body, or else the status."""
+    """Make the error for a response, from the API's `error` object, an older error body, or only the status."""
     if status < 400:
         return ApiError(status, "MOVED", f"The server redirects to {headers.get('Location')}. Use that address.")
     try:

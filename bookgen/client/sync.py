@@ -24,13 +24,13 @@ T = TypeVar("T")
 
 
 class RunsOnLoop(Protocol):
-    """Runs a coroutine to its end on the client's own loop."""
+    """A function that runs a coroutine to its end on the client's own event loop, and returns the result."""
 
     def __call__(self, work: Coroutine[Any, Any, T], /) -> T: ...
 
 
 class SyncClient:
-    """The calls of one account on one server. Use it as a context manager, in one thread."""
+    """The API calls of one account on one server. Use it as a context manager, in one thread."""
 
     def __init__(self, server: str) -> None:
         self._client = Client(server)
@@ -55,35 +55,35 @@ class SyncClient:
         return self._runner.run(self._client.login(login, password))
 
     def call(self, method: str, path: str, body: JSON | None = None) -> Any:
-        """Make any call of the API that answers JSON: `call("POST", f"/books/{book_id}/duplicate/")`."""
+        """Make any call that returns JSON, for example `call("POST", f"/books/{book_id}/duplicate/")`."""
         return self._runner.run(self._client.call(method, path, body))
 
 
 class SyncBooks:
-    """The account's books."""
+    """Creates and finds the account's books."""
 
     def __init__(self, client: Client, run: RunsOnLoop) -> None:
         self._books = client.books
         self._run = run
 
     def create(self, title: str, **fields: Any) -> SyncBook:
-        """Create a draft. `fields` are those of the API: description, chapter_count, target_word_count, ..."""
+        """Create a draft of a book. `fields`: as in the API, such as description, genre or target_word_count."""
         return SyncBook(self._run(self._books.create(title, **fields)), self._run)
 
     def create_childrens(self, title: str, age_range: str, **fields: Any) -> SyncBook:
-        """Create a draft picture book. `fields` are those of the API: theme, page_count, characters, ..."""
+        """Create a draft of a picture book. `fields`: as in the API, such as theme, page_count or characters."""
         return SyncBook(self._run(self._books.create_childrens(title, age_range, **fields)), self._run)
 
     def get(self, book_id: int) -> SyncBook:
         return SyncBook(self._run(self._books.get(book_id)), self._run)
 
     def list(self) -> list[SyncBook]:
-        """The books, most recently updated first."""
+        """List the books, most recently updated first."""
         return [SyncBook(book, self._run) for book in self._run(self._books.list())]
 
 
 class SyncBook:
-    """A book on the server. `data`: the server's last answer about it, as JSON."""
+    """A book on the server. `data` is the book as JSON, as the server returned it last."""
 
     def __init__(self, book: BookHandle, run: RunsOnLoop) -> None:
         self._book = book
@@ -107,7 +107,7 @@ class SyncBook:
 
     @property
     def blurb(self) -> str:
-        """The text on the back cover and in shops; empty until it is drafted or written."""
+        """The text for the back cover and for shops; empty if there is none yet."""
         return self._book.blurb
 
     @property
@@ -116,11 +116,11 @@ class SyncBook:
 
     @property
     def export_settings(self) -> JSON:
-        """How the book's files look: the settings that are not the defaults."""
+        """The settings for the book's files, such as the font. Settings with default values are left out."""
         return self._book.export_settings
 
     def set_export_settings(self, **settings: Any) -> None:
-        """Store how the book's files look: isbn, dedication, font, ... Settings not given are reset to defaults."""
+        """Store settings for the book's files: isbn, dedication, font, ... Other settings are reset to defaults."""
         self._run(self._book.set_export_settings(**settings))
 
     @property
@@ -129,7 +129,7 @@ class SyncBook:
 
     @property
     def missing_chapters(self) -> tuple[int, ...]:
-        """The numbers of the chapters without text, which are missing in the files saved last."""
+        """The numbers of the chapters that the files saved last leave out, because these chapters have no text."""
         return self._book.missing_chapters
 
     def reload(self) -> SyncBook:
@@ -137,32 +137,36 @@ class SyncBook:
         return self
 
     def outline(self) -> list[JSON]:
-        """The chapters of the outline. The outline is drafted if there is none."""
+        """The chapters of the outline. If there is no outline, it is drafted first."""
         return self._run(self._book.outline())
 
     def write(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> SyncBook:
-        """Write the book from its current state to the last chapter. Raises WritingEnded if the run ends earlier."""
+        """Write all chapters that are missing. Raises WritingEnded if the run ends before the book is complete."""
         self._run(self._book.write(on_progress, every=every))
         return self
 
     def produce(
         self, on_progress: OnProgress | None = None, *, cover: bool = True, every: float = POLL_SECONDS
     ) -> SyncBook:
-        """Write the book from the idea to finished files, in one run. Raises WritingEnded if the run ends earlier.
+        """Make the whole book in one run: outline, chapters, editing, proofreading, blurb, cover and files.
 
-        `cover`: whether a new run makes a cover.
+        `cover`: whether a new run makes a cover. Raises WritingEnded if the run ends before the book is complete.
         """
         self._run(self._book.produce(on_progress, cover=cover, every=every))
         return self
 
     def start(self) -> None:
-        """Start a new run, resume a paused or failed run, or do nothing if a run is in progress."""
+        """Start a run (the writing of the book), or resume a paused or failed one.
+
+        Does nothing if a run is in progress.
+        """
         self._run(self._book.start())
 
     def start_production(self, *, cover: bool = True) -> None:
-        """Start a production, or resume a paused or failed one.
+        """Start a production (a run that also edits, proofreads and exports the book), or resume an interrupted one.
 
-        `cover`: whether a new run makes a cover. Does nothing if a production is running or has finished all chapters.
+        An interrupted production is paused or has failed. `cover`: whether a new production makes a cover. Does nothing
+        if a production is running or has finished all chapters.
         """
         self._run(self._book.start_production(cover=cover))
 
@@ -172,11 +176,11 @@ class SyncBook:
         formats: Iterable[str] | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> list[Path]:
-        """Export the book in all formats of the account's plan, or in `formats`. Returns the files' paths."""
+        """Export the book in `formats` (default: all that the account's plan includes). Returns the files' paths."""
         return self._run(self._book.save(folder, formats, settings))
 
     def declaration(self) -> JSON:
-        """Who wrote the book's words and made its pictures; `statement` says it in sentences."""
+        """The declaration of who wrote the book's words and made its pictures. Its `statement` is a text."""
         return self._run(self._book.declaration())
 
     def delete(self) -> None:

@@ -116,9 +116,10 @@ async def _create(args: Namespace, database: Database) -> None:
 
 
 async def _hashed(password: str, *own: str) -> str:
-    """The hash of a password. Raises InvalidInput if the password is too short, too long or easy to guess.
+    """Check a new password and return its hash.
 
-    `own`: the account's names and address. A password that resembles one of them is easy to guess.
+    Raises InvalidInput if the password is too short, too long or easy to guess. `own`: the account's names and e-mail
+    address. A password that resembles one of them counts as easy to guess.
     """
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         raise InvalidInput(f"A password must have {MIN_LENGTH} to {MAX_LENGTH} characters.")
@@ -235,10 +236,10 @@ async def _list(args: Namespace, database: Database) -> None:
 async def _account_change(
     args: Namespace, database: Database, details: Mapping[str, Any] = NOTHING
 ) -> AsyncIterator[tuple[asyncpg.Connection, Account]]:
-    """A transaction in which the `with` block changes the account that the options of the command name.
+    """A context that yields a transaction's connection, and the account that the command is about.
 
-    At its end, it records in the audit log who did what and why. `details`: further facts for the audit log. Raises
-    NotFound if no account has the e-mail address.
+    At its end, it records in the audit log who changed the account, and why. `details`: further facts for the audit
+    log. Raises NotFound if no account has the e-mail address.
     """
     async with database.http.acquire() as connection, connection.transaction():
         account = await _find(connection, args.email)

@@ -48,7 +48,7 @@ async def delete(args: Namespace, database: Database, account: Account) -> None:
 
 
 async def _delete_books(database: Database, quota: Quota, account_id: int) -> None:
-    """Delete all books of the account and their runs. A process that is writing one of them abandons its call."""
+    """Delete all books of the account. A process that is writing one of them cancels its model call and stops."""
     transactions = Transactions(OperatorProcess(database.runs, quota))
     for book in await books.titles(database.http, account_id):
         with contextlib.suppress(NotFound):  # already deleted by another request
@@ -85,7 +85,7 @@ async def export(args: Namespace, database: Database, account: Account) -> None:
 
 @contextlib.contextmanager
 def _complete(path: Path) -> Iterator[zipfile.ZipFile]:
-    """A ZIP file that is renamed to `path` when it is complete. Only its owner can read it.
+    """A context with a new ZIP file that only its owner can read. The file is renamed to `path` when it is complete.
 
     Raises Conflict if `path` exists, and InvalidInput if its folder does not.
     """
@@ -111,5 +111,5 @@ def _put(archive: zipfile.ZipFile, name: str, rows: Any) -> None:
 
 
 def _file_name(text: str) -> str:
-    """The text without the characters that file names must not contain on some systems."""
+    """Return `text` without the characters that some systems do not allow in file names."""
     return re.sub(r"[^\w .-]+", "_", text)[:80].strip(" .") or "untitled"

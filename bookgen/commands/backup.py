@@ -47,7 +47,7 @@ def add_options(parser: ArgumentParser) -> None:
 async def run(options: Namespace) -> int:
     """Make the backup and, unless `--no-drill` is given, verify it by a trial restore.
 
-    Returns 0, or INCOMPLETE if pictures are missing from it.
+    Returns 0, or INCOMPLETE if pictures are missing from the backup.
     """
     settings = config.load()
     secret = await passphrase.read(options, settings, new=True)
@@ -75,10 +75,11 @@ async def run(options: Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WrittenBackup:
-    """What was written into a backup. `counts`: by kind, such as `tables`. `size`: of the backup file, in bytes.
+    """What a backup contains. `counts`: the number of tables, rows and files. `size`: of the backup file, in bytes.
 
-    `left_out`: the names of tables that are not bookgen's. `why_no_export`: why no book was exported, whose file the
-    trial restore could compare; empty if one was. `missing`: a sentence for each picture that is not in the backup.
+    `left_out`: the names of tables that do not belong to bookgen. `why_no_export`: why no book was exported for the
+    trial restore to compare; empty if a book was exported. `missing`: a sentence for each picture that is not in the
+    backup.
     """
 
     made_at: datetime

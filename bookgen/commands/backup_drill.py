@@ -1,7 +1,7 @@
-"""The drill of a backup, its trial restore.
+"""The drill of a backup: a trial restore that shows whether the backup can be used.
 
-It restores the backup into a temporary PostgreSQL cluster, compares all rows, applies new migrations, exports a book,
-and compares its file with the one that was exported when the backup was made.
+The drill restores the backup into a temporary PostgreSQL cluster, compares all rows with the backup, and applies new
+migrations. Then it exports one book, and compares the file with the one that was exported when the backup was made.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ NOT_KEPT = "The backup was not verified and is not kept. Make it again; if this 
 
 @dataclass(frozen=True, slots=True)
 class DrillReport:
-    """The result of a trial restore: how many `tables` and `rows` are equal, and which migrations were applied.
+    """The result of a trial restore. `tables` and `rows`: how many match the backup. `migrated`: applied migrations.
 
-    `export`: the id of the book whose exported file equals that of the backup; None if no file was compared.
+    `export`: the id of the book that was exported and whose file matches; None if no book was exported.
     """
 
     seconds: float
@@ -65,7 +65,7 @@ class DrillReport:
 
 
 async def drill(path: Path, passphrase: str, settings: Config) -> DrillReport:
-    """Restore the backup into a temporary cluster and compare all rows. Raises Conflict if anything differs."""
+    """Restore the backup into a temporary cluster and compare the rows. Raises Conflict if anything differs."""
     with _scratch_folder(settings.data_dir) as folder:
         server = EmbeddedPostgres(folder, settings.pg_bindir, settings=SETTINGS)
         try:
@@ -130,7 +130,10 @@ A_BOOK = """
 
 
 async def export_of_a_book(connection: asyncpg.Connection, files: Files) -> dict[str, str | int] | None:
-    """Export the most recently changed book. Returns its ids and the file's SHA-256; None if no book has text."""
+    """Export the most recently changed book that has text. Returns None if no book has text.
+
+    The result has the ids of the book and its account, the format, and the file's SHA-256.
+    """
     row = await connection.fetchrow(A_BOOK)
     if row is None:
         return None
@@ -139,7 +142,7 @@ async def export_of_a_book(connection: asyncpg.Connection, files: Files) -> dict
 
 
 async def export_digest(connection: asyncpg.Connection, files: Files, account_id: int, book_id: int) -> str:
-    """Export the book in FORMAT and return the file's SHA-256. Raises Conflict if there is no such book."""
+    """Export the book in FORMAT (EPUB) and return the file's SHA-256. Raises Conflict if the book does not exist."""
     book = await books.find(connection, account_id, book_id)
     if book is None:
         raise Conflict(f"The book {book_id} is not in the restored database.")
@@ -154,7 +157,7 @@ async def export_digest(connection: asyncpg.Connection, files: Files, account_id
 
 @contextlib.contextmanager
 def _scratch_folder(data_dir: Path) -> Iterator[Path]:
-    """A temporary folder next to the database, on a large enough disk. Removes folders left by killed drills."""
+    """A context with a temporary folder in the data folder. Folders that killed drills have left are removed first."""
     for left in left_behind(data_dir, PREFIX):
         shutil.rmtree(left, ignore_errors=True)
     with scratch_folder(data_dir, PREFIX) as folder:

@@ -1,4 +1,4 @@
-"""Opens, creates and reads the file of a backup, for the commands `backup` and `restore`."""
+"""Creates, opens and reads backup files, for the commands `backup` and `restore`."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ FILES = ("*.key*", "*.pem*", "outbox/*.eml")
 
 
 def files_of(settings: Config) -> dict[str, bytes | None]:
-    """The files of the data folder to back up, by their relative paths.
+    """The files of the data folder that belong in a backup, by their paths relative to the data folder.
 
-    The value is None if the content is to be read from the file. Only a secret key from the settings has no file: its
-    value is the content.
+    The value is None if the content is to be read from the file. A secret key from the settings has no file, so its
+    value is the key itself.
     """
     found: dict[str, bytes | None] = {
         str(PurePosixPath(path.relative_to(settings.data_dir))): None
@@ -46,7 +46,7 @@ def files_of(settings: Config) -> dict[str, bytes | None]:
 
 
 def require_database(settings: Config) -> None:
-    """Raise StartupError if there is no database."""
+    """Raise StartupError if the settings name no database and the data folder has none."""
     if not settings.database_url and not has_cluster(settings.data_dir):
         raise StartupError(
             f"BOOKGEN_DATA_DIR={settings.data_dir} has no database. Run the command where the service runs, with its "
@@ -56,7 +56,10 @@ def require_database(settings: Config) -> None:
 
 @contextlib.contextmanager
 def open_backup(path: Path, passphrase: str) -> Iterator[FrameReader]:
-    """A context with a backup's records. Raises StartupError if it can't be read or the passphrase is wrong."""
+    """A context that yields a reader of the backup's records.
+
+    Raises StartupError if the file can't be read or the passphrase is wrong.
+    """
     try:
         with path.open("rb") as file:
             yield FrameReader(SealedReader(file, path, passphrase))
@@ -65,7 +68,7 @@ def open_backup(path: Path, passphrase: str) -> Iterator[FrameReader]:
 
 
 def verify(path: Path, passphrase: str) -> None:
-    """Read the whole file. Raises StartupError if it is truncated or changed, or if the passphrase is wrong."""
+    """Read the whole backup to check it. Raises StartupError if it is damaged or the passphrase is wrong."""
     try:
         with path.open("rb") as file:
             SealedReader(file, path, passphrase).read_to_end()
@@ -75,9 +78,9 @@ def verify(path: Path, passphrase: str) -> None:
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    """A context with a temporary file that is renamed to `path` at the end, and removed after an error.
+    """A context with a temporary file and its path. The file is renamed to `path` at the end, or removed on an error.
 
-    Raises InvalidInput if `path` already exists, and Conflict if another process is making it.
+    Raises InvalidInput if `path` already exists, and Conflict if another process is writing it or the disk is full.
     """
     if path.exists():
         raise InvalidInput(f"{path} already exists. Choose another name.")
@@ -114,8 +117,8 @@ async def restore_contents(
 ) -> Contents:
     """Restore a backup and return what it contained. `frames`: the records of the backup.
 
-    The rows are inserted in the caller's transaction. The files of books are given to `stored`. The files of the data
-    folder are written into the folder `into`, or skipped if it is None.
+    The rows are inserted in the caller's transaction. `stored` gets the files of books. The files of the data folder
+    are written into the folder `into`, or skipped if `into` is None.
     """
     contents = Contents(await read_manifest(frames))
     await restore_rows(connection, frames, contents, migrations)
@@ -147,7 +150,7 @@ async def _restore_file(frames: FrameReader, path: Path | None) -> None:
 
 
 def _safe(name: str) -> str:
-    """Return `name`, the path of a file in a backup. Raises StartupError if it leads outside the folder."""
+    """Return `name`, the path of a file in a backup. Raises StartupError if the path leads out of the data folder."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         raise StartupError(f"The backup has a file with the unsafe name {name!r}. Use another backup.")

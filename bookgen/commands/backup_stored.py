@@ -25,9 +25,9 @@ from bookgen.store.stored_files import StoredFile
 
 @dataclass(slots=True)
 class OutsideFiles:
-    """What `write_outside` did. `written`: the number of files. `missing`: a sentence for each picture left out.
+    """The result of `write_outside`. `written`: how many files were written into the backup.
 
-    `books`: the ids of the books that lack a picture.
+    `missing`: a sentence for each picture that was left out. `books`: the ids of the books that lack a picture.
     """
 
     written: int = 0
@@ -43,10 +43,10 @@ async def write_outside(
     *,
     without_missing: bool,
 ) -> OutsideFiles:
-    """Write the files into the backup. `used`: the files, and whether each can be made again, as an export can.
+    """Write the files into the backup. `used`: for each file, whether it can be made again (only exports can).
 
-    A file that can be made again is left out if it is missing or damaged. For any other file, this raises Conflict, or
-    with `without_missing` notes it in the result.
+    A missing or damaged file is left out if it can be made again. Otherwise this raises Conflict or, with
+    `without_missing`, reports the file in the result.
     """
     outside = OutsideFiles()
     for file, can_be_made_again in used.items():
@@ -72,10 +72,10 @@ async def write_outside(
 
 
 class StoredTarget:
-    """Stores the files of a backup that is being restored: in `place`, or in the database if it is None.
+    """Where a restore puts the files of books: in the folder or bucket `place`, or in the database if `place` is None.
 
-    In `place`, the files get new names, so that two databases never share a file. The file `journal` lists these names
-    for `undo`.
+    In `place`, the files get new names, so that two databases never share a file. The file `journal` lists these names,
+    so that `undo` can find the files.
     """
 
     def __init__(self, connection: asyncpg.Connection, place: FilePlace | None, journal: Path) -> None:
@@ -83,7 +83,7 @@ class StoredTarget:
         self._names: dict[int, str] = {}
 
     async def take(self, file_id: int, content: bytes) -> None:
-        """Store one file. With a `place`, `settle` updates its row later; without one, the row gets the content now."""
+        """Store one file: in `place`, or in its row of the database if there is no `place`."""
         if self._place is None:
             await stored_files.into_row(self._connection, file_id, content)
             return
@@ -92,13 +92,16 @@ class StoredTarget:
         await self._place.put_checked(name, content)
 
     async def settle(self) -> None:
-        """Update the rows with the new places of the files. Rows of files that are not in the backup are deleted."""
+        """Record in the database where the files are now.
+
+        A picture whose file is not in the backup is marked as lost. An export without its file is deleted.
+        """
         address = self._place.address if self._place else ""
         await stored_files.restored(self._connection, address, self._names)
 
 
 async def undo(journal: Path, places: Places) -> None:
-    """Remove the files that a restore stored before it failed or was killed."""
+    """Remove the files that a failed or killed restore has stored. The `journal` lists them."""
     with contextlib.suppress(FileNotFoundError):
         for line in (await asyncio.to_thread(journal.read_text)).splitlines():
             name, _, address = line.partition(" ")
@@ -107,7 +110,7 @@ async def undo(journal: Path, places: Places) -> None:
 
 
 def forget(journal: Path) -> None:
-    """Remove the journal once the restored database is committed, so that `undo` cannot remove its files."""
+    """Delete the journal. Call this before the commit: `undo` must never remove files of a restored database."""
     journal.unlink(missing_ok=True)
     sync_folder(journal.parent)
 

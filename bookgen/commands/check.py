@@ -156,7 +156,7 @@ async def _database(settings: Config) -> str:
 def _left_by_a_move(settings: Config) -> str:
     """A phrase that names the data folders of older PostgreSQL versions, which can be deleted; empty if there are none.
 
-    They are left when the embedded database is moved to a newer version.
+    Moving the embedded database to a newer PostgreSQL version leaves such a folder.
     """
     if settings.database_url or len(found := majors(settings.data_dir)) < 2:
         return ""
@@ -165,9 +165,9 @@ def _left_by_a_move(settings: Config) -> str:
 
 
 def _connections(settings: Config, pooled: bool, room: int) -> str:
-    """Say how many connections to the database a process opens. `room`: how many the database server allows.
+    """Say how many connections a process opens to the database. `room`: how many the database server allows.
 
-    Raises StartupError if `room` is not enough.
+    Raises StartupError if the server allows too few.
     """
     sizes, needed = settings.sizes, LEASE_CONNECTIONS + LISTENERS
     if not pooled:
@@ -182,7 +182,7 @@ def _connections(settings: Config, pooled: bool, room: int) -> str:
 
 
 async def model(settings: Config) -> str:
-    """Check the model by asking it for an outline, the reply whose format weak models most often get wrong."""
+    """Check the model by asking it for an outline, the kind of reply that weak models most often get wrong."""
     calls = _Calls(build_model(settings, tries=1))
     name = calls.model.name
     try:
@@ -225,9 +225,9 @@ def _unusable(sentence: str) -> UpstreamAIError:
 
 @dataclass
 class _Calls:
-    """Calls the model for a check. Unlike the calls for a book, it records no costs and stores no replies.
+    """Calls the model for a check, without recording costs or storing replies.
 
-    It has the methods of `writing.steps.Steps`. `replies`: the replies so far.
+    It has the same methods as `writing.steps.Steps`. `replies`: the replies so far.
     """
 
     model: TextModel
@@ -245,9 +245,9 @@ class _Calls:
 
 
 async def runs(settings: Config) -> str:
-    """Check that no unfinished book waits for a model that this server does not use: the one that began to write it.
+    """Check that no unfinished book waits for a model that this server does not use. Raises StartupError if one does.
 
-    Raises StartupError if some do.
+    An unfinished book waits for the model that began it, unless BOOKGEN_MODEL names a model.
     """
     chosen = build_model(settings, tries=1)
     await chosen.find_name()
@@ -314,7 +314,7 @@ def _backup_ages(ages: BackupAges) -> str:
 
 
 async def _ages_of_backups(settings: Config) -> BackupAges | None:
-    """The ages of the newest backups; None if migrations are not applied yet."""
+    """The ages of the newest backups; None if the database needs migrations."""
     async with postgres(settings, create=False) as address:
         if await pending(address.direct_dsn, migrations()):
             return None
@@ -330,7 +330,7 @@ def _hours(seconds: float) -> str:
 
 
 async def files(settings: Config) -> str:
-    """Write, read and remove a file where new files are stored, and read a file at each place that has stored files."""
+    """Check that new files can be written, read and removed, and that every place with stored files can be read."""
     stored = build_files(settings)
     try:
         samples = await _samples(settings)
@@ -361,7 +361,7 @@ async def _samples(settings: Config) -> list[StoredFile]:
 
 
 async def fonts(_: Config) -> str:
-    """Report for which languages no font is installed. This is no error, since other languages do not need them."""
+    """Report the languages for which no font is installed. This never fails: other languages need no such font."""
     missing = await asyncio.to_thread(without_font)
     if not missing:
         return "for every language"

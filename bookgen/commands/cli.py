@@ -1,4 +1,4 @@
-"""The command line. An error is one line and an exit code, never a traceback."""
+"""The command line. It reports an error in one line and by the exit code; only unexpected errors have a traceback."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _meet_any_terminal() -> None:
-    """Adapt to the terminal: show unsupported characters as `?`, and replace closed streams by null devices."""
+    """Prevent output errors: print `?` for what the terminal lacks, and open closed streams on the null device."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -69,7 +69,7 @@ def _meet_any_terminal() -> None:
 
 
 def _typed(argument: str) -> str:
-    """Decode arguments as UTF-8 even if the locale claims ASCII."""
+    """Decode a command-line argument as UTF-8, even if the locale claims ASCII."""
     try:
         argument.encode()
     except UnicodeEncodeError:
@@ -111,7 +111,7 @@ def _called(given: Sequence[str]) -> int:
 
 
 def parser(called: str) -> argparse.ArgumentParser:
-    """The argument parser. It has all commands, but only the options of the command that is `called`."""
+    """Build the argument parser. It knows all commands, but only the options of the command that is named `called`."""
     root = argparse.ArgumentParser(
         prog="bookgen", description="Turn an idea into a finished book.", epilog=WHERE_SETTINGS_ARE
     )

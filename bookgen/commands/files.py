@@ -36,10 +36,10 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 async def run(options: Namespace) -> int:
-    """Move the files. Returns 0 if all of them were moved.
+    """Move the files. Returns 0 if all of them were moved, and FAILED if files are missing.
 
-    Otherwise returns FAILED. With `--without-missing`, it returns INCOMPLETE, or 0 if the only missing pictures were
-    already missing in the backup that the database was restored from.
+    With `--without-missing`, it returns INCOMPLETE if files are missing, but 0 if all of them were already missing from
+    the backup that the database was restored from.
     """
     settings, target = config.load(), options.target
     try:
@@ -68,7 +68,7 @@ async def _missing(db: DB, file: StoredFile) -> str:
 
 
 class _Progress:
-    """Prints the progress every LINE_SECONDS."""
+    """Prints how many files have been moved, at most once in LINE_SECONDS."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()

@@ -1,4 +1,4 @@
-"""`bookgen keys …`: the keys that sign tokens."""
+"""`bookgen keys …`: rotate or reset the keys that sign tokens."""
 
 from __future__ import annotations
 

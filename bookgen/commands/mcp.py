@@ -1,7 +1,8 @@
 """`bookgen mcp`: tools of the Model Context Protocol to write and export books, on standard input and output.
 
-The tools call the HTTP API like any other client. Writing is a task for clients that support tasks. Other clients call
-`write`, then `status`. A task's handle is the id of the run, so it stays valid if this process or the server restarts.
+The tools call the HTTP API like any other client. For a client that supports tasks, writing a book is a task. Other
+clients call `write`, then `status`. The handle of a task is the id of a run (the writing of a book), so the handle
+stays valid if this process or the server restarts.
 """
 
 from __future__ import annotations
@@ -120,7 +121,10 @@ async def run(options: argparse.Namespace) -> int:
 
 
 async def approval(book_id: int, context: Context) -> Approval | Elicit[Approval]:
-    """Ask the user, if the client can, to approve the outline and the cost before anything is spent."""
+    """Ask the user to approve the outline and the cost before the writing starts.
+
+    If the client cannot ask the user, the start counts as approved.
+    """
     capabilities = context.client_capabilities
     if capabilities is None or capabilities.elicitation is None:
         return Approval(start=True)
@@ -129,10 +133,10 @@ async def approval(book_id: int, context: Context) -> Approval | Elicit[Approval
 
 
 class Tools:
-    """The tools, which use one account. Their docstrings tell the model what they do."""
+    """The tools of the MCP server, for one account. Their docstrings tell the model what the tools do."""
 
     def __init__(self, client: Client, folder: Path) -> None:
-        """`folder`: the only folder in which, or below which, files are saved."""
+        """`folder`: files are saved only in this folder or below it."""
         self._client = client
         self._folder = ExportFolder(folder)
 
@@ -154,7 +158,7 @@ class Tools:
         style: Annotated[str, Field(description="Voice, tense, point of view.")] = "",
         blurb: Annotated[str, Field(description="The back-cover text. If empty, it is drafted.")] = "",
     ) -> OutlineAnswer:
-        """Create a book and draft its outline without text. With the same title and idea, returns the same book."""
+        """Create a book and draft its outline, without text. If a book with this title and idea exists, returns it."""
         fields: JSON = {"description": idea, "target_word_count": words}
         fields |= {} if chapters is None else {"chapter_count": chapters}
         fields |= {"content_language": language, "genre": genre, "style_notes": style, "blurb": blurb}
@@ -228,7 +232,7 @@ class Tools:
         return cast("RunCommand", await commands[command](book_id))
 
     async def chapter(self, book_id: BookId, chapter_number: int, content: str | None = None) -> ChapterAnswer:
-        """Read a chapter's text, in Markdown, or replace it by this content. The former text is kept."""
+        """Read a chapter's text, in Markdown, or replace it by `content`. The old text stays in the history."""
         chapter = await self._chapter(book_id, chapter_number)
         if content is not None:
             chapter = await self._client.change_chapter(chapter["id"], content=content)
@@ -260,7 +264,7 @@ class Tools:
             JSON | None, Field(description="Kept with the book: isbn, dedication, font … Null resets a setting.")
         ] = None,
     ) -> SavedFiles:
-        """Save the book as files. Returns paths, chapters without text, and who wrote what, for publishers."""
+        """Save the book as files. Returns their paths, the chapters without text, and a statement of who wrote what."""
         if settings:
             book = await self._client.books.get(book_id)
             await book.set_export_settings(**book.export_settings | settings)
@@ -275,7 +279,10 @@ class Tools:
         return {"files": paths, "missing_chapters": list(missing), "declaration": declaration["statement"]}
 
     async def _made(self, title: str, **told: str) -> BookHandle | None:
-        """The book with these fields, from an earlier call whose response may have been lost; None if there is none."""
+        """Find the book with these fields, which an earlier call may have made; None if there is none.
+
+        If the response of the earlier call was lost, the agent calls the tool again.
+        """
         fields = {"title": title} | told
         for book in await self._client.books.list():
             if all(book.data[name] == text.strip() for name, text in fields.items()):
@@ -295,7 +302,7 @@ class Tools:
         raise ToolError(f"The book has chapters 1 to {len(book.chapters)}, no chapter {number}.")
 
     async def question(self, book_id: int) -> str:
-        """The question that asks the user for approval: the outline, and the estimated time and cost."""
+        """The text that asks the user for approval. It shows the outline, and the estimated time and cost."""
         book = await self._client.books.get(book_id)
         outline = "".join(f"\n{one['chapter_number']}. {one['title']}" for one in await book.outline())
         minutes = round((book.data["estimated_seconds"] or 0) / 60)
@@ -303,7 +310,7 @@ class Tools:
 
 
 def build(client: Client, *, sample: bool, folder: Path = Path(), starting: Collection[str] = ("write",)) -> MCPServer:
-    """The MCP server. `folder`: files are saved only there or below. `starting`: the tools that start tasks."""
+    """Build the MCP server. `folder`: files are saved only in or below it. `starting`: the tools that start tasks."""
     tools = Tools(client, folder)
 
     @asynccontextmanager
@@ -328,7 +335,7 @@ def build(client: Client, *, sample: bool, folder: Path = Path(), starting: Coll
 
 
 def _afford(book: BookHandle, most: float) -> None:
-    """Raise ToolError if the book's estimate is unknown, or higher than the amount the user allowed."""
+    """Raise ToolError if the book's estimated cost is unknown, or higher than `most`, which the user allows."""
     micros = book.data["estimated_cost_micros"]
     if micros is None:
         raise ToolError(

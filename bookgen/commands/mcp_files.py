@@ -1,4 +1,4 @@
-"""Restricts the MCP server to one folder for saving files, since an agent may follow instructions in others' texts."""
+"""Lets the MCP server save files in one folder only, because an agent may follow instructions in texts by others."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class ExportFolder:
         self._root = root.resolve()
 
     def save(self, folder: str, name: str, body: bytes, *, overwrite: bool) -> Path:
-        """Write a file into `folder`, a path relative to the root or an absolute path below it.
+        """Write a file into `folder`, a path relative to the root or an absolute path below the root.
 
-        Raises ToolError if the path leads elsewhere or contains a link, if the file exists and `overwrite` is false, or
-        if it cannot be written.
+        Raises ToolError if the path leads out of the root or contains a symbolic link, if the file exists and
+        `overwrite` is false, or if the file cannot be written.
         """
         target = self._target(folder)
         try:

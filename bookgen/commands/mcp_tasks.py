@@ -1,7 +1,7 @@
-"""Runs as tasks of the protocol's extension (SEP-2663), for clients that support it.
+"""Shows runs as MCP tasks, by the protocol's extension SEP-2663. A run is the writing of a book.
 
-A task's handle is the id of its run, and its state is the run's status. This process stores nothing, so the next one
-can continue. Other clients get the same from the tools `write` and `status`.
+The handle of a task is the id of its run, and its state follows from the run's status. This process stores nothing, so
+the next process can continue. Clients that do not support tasks use the tools `write` and `status` instead.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class TaskParams(RequestParams):
 
 
 class Tasks(Extension):
-    """Reports runs as tasks to clients with task support, and lets them read and cancel the tasks."""
+    """Shows runs as tasks to clients with task support. The clients can read and cancel the tasks."""
 
     identifier = "io.modelcontextprotocol/tasks"
 
     def __init__(self, client: Client, starting: Collection[str]) -> None:
-        """`starting`: the tools that start a run and answer with its status."""
+        """`starting`: the names of the tools that start a run and return its status."""
         self._client = client
         self._starting = starting
         self._books: dict[str, JSON] = {}  # id and title of each book that was requested, by the id of its run
@@ -83,7 +83,7 @@ class Tasks(Extension):
         return {**_task(status), **_outcome(status, self._books[params.task_id]["title"])}
 
     async def _update(self, ctx: Context, params: TaskParams) -> JSON:
-        """Acknowledge an update. A run never waits for input, because the user is asked before it starts."""
+        """Acknowledge a client's update of a task. Runs need no updates: the user is asked before a run starts."""
         require_client_extension(ctx, self.identifier)
         await self._status(params.task_id)
         return {}
@@ -101,7 +101,10 @@ class Tasks(Extension):
         return {}
 
     async def _status(self, task_id: str) -> JSON:
-        """The status of the run with that id, which must be the latest run of one of the account's books."""
+        """The status of the run with the id `task_id`.
+
+        Raises MCPError if this is not the latest run of one of the account's books.
+        """
         try:
             book = self._books.get(task_id) or await self._book_of(task_id)
             status = await self._client.status_or_none(book["id"]) if book else None
@@ -132,7 +135,7 @@ def _task(status: JSON) -> JSON:
 
 
 def _outcome(status: JSON, title: str) -> JSON:
-    """The result that the tool would have returned if it had waited for the end of the run; empty before that."""
+    """The tool result that belongs in the task of a completed or failed run; empty for any other run."""
     if STATES[status["generation_status"]] != "completed":
         return {}
     failure = status["failure"]
@@ -145,7 +148,7 @@ def _outcome(status: JSON, title: str) -> JSON:
 
 
 def brief(status: JSON) -> JSON:
-    """The parts of a run's status that an agent needs."""
+    """The run's status without the fields that an agent does not need."""
     return {name: value for name, value in status.items() if name not in ("outline", "mode", "started_at")}
 
 

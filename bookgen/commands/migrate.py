@@ -1,4 +1,4 @@
-"""`bookgen migrate`: migrate the database without serving. An embedded database must exist already."""
+"""`bookgen migrate`: apply new migrations without starting the service. An embedded database must already exist."""
 
 from __future__ import annotations
 

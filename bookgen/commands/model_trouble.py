@@ -1,4 +1,4 @@
-"""Shows model failures from the log of a command's own server in the terminal."""
+"""Shows model failures in the terminal. They are read from the log of the server that the command has started."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOOKED_EVERY = 0.5  # seconds
 
 
 def explained(model: str, message: str, *, address: str = "", detail: str = "", to_do: str = "") -> str:
-    """An error message for a failed call: the model, its address, what failed, the provider's message, what to do."""
+    """The error message for a failed call: model, address, what failed, the provider's message, and what to do."""
     at = f" at {address}" if address else ""
     said = f": {detail.rstrip('.')}" if detail else ""
     return f"{model}{at}: The model provider {message}{said}. {to_do}".rstrip()
@@ -23,7 +23,7 @@ def explained(model: str, message: str, *, address: str = "", detail: str = "", 
 async def failures_reported(log: Path | None, say: Callable[[str], None]) -> AsyncIterator[None]:
     """A context that follows the server's `log` and calls `say` with a message for each model failure.
 
-    A repeated message is passed on only once. If `log` is None, this does nothing.
+    A repeated message is passed on only once. If `log` is None, the context does nothing.
     """
     if log is None:
         yield
@@ -62,7 +62,7 @@ class _News:
 
 
 def _sentence(line: bytes) -> str:
-    """The message for a log line about a model; empty for all other lines."""
+    """The message for a log line about a failed model call or a cut prompt; empty for all other lines."""
     try:
         event: Mapping[str, Any] = json.loads(line)
     except ValueError:

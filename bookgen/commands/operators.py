@@ -1,4 +1,4 @@
-"""Who runs a command, as recorded in the audit log."""
+"""The name under which the audit log records who ran a command."""
 
 from __future__ import annotations
 

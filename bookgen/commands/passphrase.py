@@ -1,6 +1,6 @@
-"""The passphrase of backups, from a file, the setting or a prompt.
+"""Reads the passphrase of backups from a file, the setting or a prompt.
 
-It cannot be given on the command line, where every user of the machine could see it.
+The passphrase cannot be given on the command line, where every user of the machine could see it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def add_option(parser: ArgumentParser) -> None:
 
 
 async def read(options: Namespace, settings: Config, *, new: bool) -> str:
-    """The passphrase. A `new` one must be long enough, and a prompt asks for it twice.
+    """Return the passphrase. If it is `new`, it must be long enough, and a prompt asks for it twice.
 
-    Raises InvalidInput if it is too short, was typed differently the second time, or cannot be read.
+    Raises InvalidInput if the passphrase is too short, cannot be read, or was typed differently the second time.
     """
     if options.passphrase_file:
         passphrase = _of_file(options.passphrase_file)

@@ -1,4 +1,4 @@
-"""Read a password for a command from a prompt or standard input, so that no process list shows it."""
+"""Reads a password for a command from a prompt or standard input, so that no process list shows the password."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def add_option(parser: ArgumentParser, meaning: str) -> None:
 
 
 async def read(password: str | None) -> str | None:
-    """The password from the command line or, if it is `ASK`, from a prompt or standard input."""
+    """Return `password` or, if it is `ASK`, read a password from a prompt or standard input."""
     return await asyncio.to_thread(_prompt) if password == ASK else password
 
 

@@ -57,7 +57,7 @@ async def run(options: Namespace) -> int:
 
 
 async def carry_out(args: Namespace, payments: Payments) -> None:
-    """Carry out the command and print a line for each finding or change."""
+    """Run the command that `args` name, and print a line for each finding or change."""
     lines: AsyncIterator[str] = args.lines(args, payments.reconciliation())
     quiet = True
     async for line in lines:

@@ -1,4 +1,4 @@
-"""Show a picture in the terminal, by kitty's protocol or as sixels (iTerm, foot and others)."""
+"""Shows a picture in the terminal, by kitty's protocol or as sixels (iTerm, foot and others)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ LINES = 24  # maximum height
 
 
 def show(console: Console, path: Path) -> bool:
-    """Show the picture if the terminal can. Returns whether it can; asking it takes a fraction of a second."""
+    """Show the picture if the terminal can show pictures, and return whether it can.
+
+    The first call asks the terminal, which takes a fraction of a second.
+    """
     if not (console.is_terminal and sys.stdin.isatty() and os.get_terminal_size(sys.stdin.fileno()).columns):
         return False
     from textual_image.renderable import Image, SixelImage, TGPImage  # asks the terminal

@@ -1,4 +1,4 @@
-"""`bookgen proof`: proofread a book in the terminal and apply corrections. Each is shown before it is applied."""
+"""`bookgen proof`: proofread a book in the terminal and apply corrections. Each correction is shown first."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ async def run(options: argparse.Namespace) -> int:
 
 
 async def _read(client: Client, console: Console, book: Found, every: float) -> Found:
-    """Have the book proofread, or join the proofreading in progress. Return the report when it is finished.
+    """Start to proofread the book, or join the proofreading in progress, and return the finished report.
 
-    `every`: the longest time between two looks at the progress, in seconds.
+    `every`: the longest time between two polls of the progress, in seconds.
     """
     begun = await client.proofread(book["id"])
     with console.status("Reading ...") as shown:
@@ -80,7 +80,7 @@ async def _read(client: Client, console: Console, book: Found, every: float) -> 
 
 
 def _chosen(books: Sequence[Found], named: str) -> Found:
-    """The newest book with that title, or the book with that id. Raises InvalidInput if there is none."""
+    """The newest book whose title is `named`, or else the book whose id it is. Raises InvalidInput if there is none."""
     by_title = [book for book in books if book["title"] == named]
     found = by_title or [book for book in books if str(book["id"]) == named]
     if not found:
@@ -113,7 +113,7 @@ async def _ask(client: Client, console: Console, report: Found, pending: Sequenc
 
 
 def answer(console: Console) -> str:
-    """Ask the user what to do with a suggestion, and return the letter of the answer. The end of input means quit."""
+    """Ask the user what to do with a suggestion, and return the letter of the answer, or "q" at the end of input."""
     try:
         return console.input(QUESTION, markup=False).strip().lower()[:1]
     except EOFError:

@@ -83,9 +83,9 @@ async def _restore(path: Path, secret: str, settings: Config, connection: asyncp
 
 
 async def _undo_killed(settings: Config, places: Places) -> None:
-    """Remove the files of restores that were killed.
+    """Remove the files that killed restores have stored.
 
-    Call this only while the database is empty: then no row refers to any of these files.
+    Call this only while the database is empty, when no row refers to any of these files.
     """
     for left in left_behind(settings.data_dir, PREFIX):
         await undo(left / JOURNAL, places)
@@ -93,9 +93,9 @@ async def _undo_killed(settings: Config, places: Places) -> None:
 
 
 def _full_disk_note(settings: Config) -> str:
-    """A sentence to append to an error message if the disk of the embedded database is full; otherwise empty.
+    """A sentence to append to an error message if the disk of the embedded database is full; empty otherwise.
 
-    A full disk stops the embedded server. The error itself says only that the connection was lost.
+    A full disk stops the embedded server, but the error says only that the connection was lost.
     """
     space = None if settings.database_url else disk_space(settings.data_dir)
     if space is None or space.free >= FULL_BYTES:
@@ -110,9 +110,10 @@ def _what_to_do(settings: Config) -> str:
 
 
 def _put_files(folder: Path, settings: Config) -> int:
-    """Move the restored files into the data folder. Returns how many there are.
+    """Move the restored files into the data folder, and return how many there are.
 
-    Raises StartupError if a file exists with different content. Equal files come from an interrupted restore.
+    Raises StartupError if the data folder has one of these files with different content. A file with equal content is
+    from an interrupted restore and is replaced.
     """
     found = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
     if reveal(settings.secret_key):

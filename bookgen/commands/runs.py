@@ -1,4 +1,7 @@
-"""`bookgen runs …`: the operator's commands on runs, with or without a running service."""
+"""`bookgen runs …`: the operator's commands on runs, with or without a running service.
+
+A run is the writing of a book.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,7 @@ async def run(options: Namespace) -> int:
 
 
 async def carry_out(options: Namespace, database: Database, quota: Quota) -> int:
-    """Carry out the command and print the result. Returns the exit code."""
+    """Run the command that the options name, and print the result. Returns the exit code."""
     code: int = await options.runs_action(options, database, quota)
     return code
 
@@ -115,9 +118,9 @@ async def _show(options: Namespace, database: Database, _: Quota) -> int:
 
 
 async def _steer(options: Namespace, database: Database, quota: Quota) -> int:
-    """Pause, resume or cancel one run, or with `--all` all of them. Returns the exit code.
+    """Pause, resume or cancel one run, or with `--all` every run that the command can apply to. Returns the exit code.
 
-    With `--all`, the error of a run is printed instead of raised, and the exit code is FAILED.
+    With `--all`, the error of a run is printed instead of raised, and the exit code is then FAILED.
     """
     name = options.runs_command
     transactions = Transactions(OperatorProcess(database.runs, quota))
@@ -149,7 +152,7 @@ async def _all(options: Namespace, database: Database) -> Sequence[ListedRun]:
 
 
 async def _steer_one(transactions: Transactions, database: Database, name: str, listed: ListedRun) -> str:
-    """Apply the command to a run. Returns a line with its new state.
+    """Apply the command `name` to a run. Returns a line that shows the new state of the run.
 
     Raises Conflict if the book has a newer run or the run's state forbids the command.
     """
@@ -167,9 +170,10 @@ async def _steer_one(transactions: Transactions, database: Database, name: str, 
 
 
 async def _found(database: Database, text: str) -> ListedRun:
-    """The run whose id begins with this text.
+    """Find the run whose id begins with `text`.
 
-    Raises NotFound if there is none, and InvalidInput if there are several or the text is too short or not an id.
+    Raises NotFound if there is none. Raises InvalidInput if there are several, or if `text` is too short or cannot be
+    the beginning of an id.
     """
     beginning = text.strip().lower()
     if len(beginning) < MIN_ID_CHARACTERS or re.fullmatch(r"[0-9a-f-]+", beginning) is None:

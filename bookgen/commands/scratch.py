@@ -1,4 +1,4 @@
-"""Temporary folders of commands in the data folder. Each stays locked as long as its process lives."""
+"""Temporary folders that commands make in the data folder. A folder is locked while the process that made it lives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bookgen.errors import StartupError
 
 
 def left_behind(data_dir: Path, prefix: str) -> Iterator[Path]:
-    """The folders that killed processes have left: those without a lock. Each is locked while it is handled."""
+    """Yield the folders that killed processes have left, which have no lock. Each is locked while it is handled."""
     for left in data_dir.glob(f"{prefix}*"):
         with contextlib.suppress(OSError), _locked(left):
             yield left
@@ -22,7 +22,7 @@ def left_behind(data_dir: Path, prefix: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def scratch_folder(data_dir: Path, prefix: str) -> Iterator[Path]:
-    """A new folder that is removed at the end."""
+    """A context with a new, locked folder that is removed at the end. `prefix`: how its name begins."""
     try:
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=data_dir))
     except OSError as error:
@@ -36,7 +36,7 @@ def scratch_folder(data_dir: Path, prefix: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock the folder. Raises BlockingIOError if another process has locked it."""
+    """A context in which the folder is locked. Raises BlockingIOError if another process has locked it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

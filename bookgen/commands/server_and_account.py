@@ -1,4 +1,4 @@
-"""The server that a command uses (its own or a running one), and its account there."""
+"""The server that a command uses (one that it starts, or a running one), and the command's account there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ POLL_LOCAL, POLL_REMOTE = 0.5, 15.0
 class ServerAccount:
     """The server and account that a command uses. Without a `login`, the command creates an account for this computer.
 
-    `suffix`: what to append to the name of that account. `log`: the log file of a server that the command has started.
+    `suffix`: what to append to the name of that account. `log`: the log file, if the command has started the server.
     """
 
     url: str
@@ -40,9 +40,10 @@ class ServerAccount:
     log: Path | None = None
 
     async def sign_in(self, client: Client) -> bool:
-        """Sign in with the given login, or with an account that this computer creates on the first call.
+        """Sign in as `login`, or else with this computer's own account, which the first call creates.
 
-        Returns whether the server has no model (it writes sample text). Raises StartupError if no account can be made.
+        Returns True if the server has no model and writes only sample text. Raises StartupError if no account can be
+        created.
         """
         site = await client.public_settings()
         sample: bool = site["models"] == ["offline"]
@@ -78,10 +79,10 @@ def _url(text: str) -> str:
 
 @contextlib.asynccontextmanager
 async def server_account(options: argparse.Namespace, *, create: bool = True) -> AsyncIterator[ServerAccount]:
-    """A context with the server that the options name, or a server that is started now and stopped at the end.
+    """A context with the server that the options name, or else with a server that runs as long as the context.
 
-    Raises StartupError if the options do not fit together or the server does not start. `create`: whether a server may
-    be started that first has to create its embedded database; if not, NoDatabase is raised.
+    `create`: whether the started server may create its embedded database. If it may not, and there is no database,
+    NoDatabase is raised. Raises StartupError if the options do not fit together or the server does not start.
     """
     if options.login and not options.server:
         raise StartupError("--login needs --server.")

@@ -1,4 +1,4 @@
-"""A server that runs as long as one command: a separate process on a free loopback port, with the user's settings."""
+"""A server that a command starts for itself: a separate process on a free loopback port, with the user's settings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SETTINGS = {
 
 @contextlib.asynccontextmanager
 async def temporary_server(settings: Config) -> AsyncIterator[tuple[str, Path]]:
-    """Start the server. Yields its address and the path of its log."""
+    """A context in which the server runs. Yields the server's address and the path of its log file."""
     log = settings.data_dir / "write.log"
     with _opened(log) as output:
         process = await _start_server(output)
@@ -77,7 +77,7 @@ async def _address(process: asyncio.subprocess.Process, log: Path) -> str:
 
 
 def _refusal(log: Path) -> str:
-    """The server's own message about why it did not start."""
+    """The message from the server's log that says why the server did not start."""
     lines = log.read_text(errors="replace").splitlines()
     said = [line.removeprefix("bookgen: ") for line in lines if line.startswith("bookgen: ")]
     return "\n".join(said) or f"the server stopped right after it started; see {log}"

@@ -1,4 +1,4 @@
-"""The message for an error that is not a BookgenError."""
+"""Makes a message for an error that is not a BookgenError, such as a full disk."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ log = structlog.get_logger(__name__)
 
 
 def explained(error: Exception) -> BookgenError:
-    """A BookgenError with a message of one line for `error`.
+    """Convert `error` to a BookgenError with a message of one line.
 
-    An error of an unknown kind is also logged with its traceback. With `BOOKGEN_LOG_LEVEL=debug`, every error is.
+    An error of an unknown kind is also logged with its traceback. With `BOOKGEN_LOG_LEVEL=debug`, every error is
+    logged.
     """
     known = _sentence(error)
     if known is None or os.environ.get("BOOKGEN_LOG_LEVEL") == "debug":

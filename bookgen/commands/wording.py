@@ -1,4 +1,4 @@
-"""API errors for the users of a command or a tool: with its options instead of API fields, and without API paths."""
+"""Rewords API errors for users of a command or tool: with its options instead of API fields, and without API paths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CALLS = re.compile(
 
 
 def in_words(error: ApiError, names: Mapping[str, str]) -> str:
-    """The error message. `names`: the option or parameter for each field of the API."""
+    """The reworded message of the error. `names`: the option or parameter for each field of the API."""
     told = [_CALLS.sub("", reason) for reason in reasons(error.details)]
     if not told:
         return _CALLS.sub("", str(error))

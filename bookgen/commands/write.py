@@ -1,4 +1,4 @@
-"""`bookgen write`: from an idea to files, over the HTTP API of a server."""
+"""`bookgen write`: turn an idea into the files of a book, through the HTTP API of a server."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _formats(text: str) -> tuple[str, ...]:
 
 
 async def run(options: argparse.Namespace) -> int:
-    """Write the book. Returns 0 after the files are written, 130 after Ctrl-C."""
+    """Write the book. Returns 0 when the files are written, 130 after Ctrl-C, and another exit code after an error."""
     _make_folder(options.out)
     display = make_display()
     async with server_and_account.server_account(options) as server, Client(server.url) as client:
@@ -101,7 +101,7 @@ async def run(options: argparse.Namespace) -> int:
 
 
 class Journey:
-    """Finds or creates the book, shows its progress, and downloads its files."""
+    """Carries out the command: finds or creates the book, has the server write it, and downloads the files."""
 
     def __init__(self, client: Client, options: argparse.Namespace, display: Lines, server: ServerAccount) -> None:
         self._client = client
@@ -126,7 +126,7 @@ class Journey:
         return await self._export(book)
 
     async def pause(self) -> int:
-        """Pause after Ctrl-C. Nothing that was written is lost; the same command continues the book."""
+        """Pause the book after Ctrl-C, and return the exit code. Running the same command again continues the book."""
         if self._book is not None:
             with contextlib.suppress(ApiError):  # no run yet, or one that has just ended
                 await self._client.pause(self._book.id)
@@ -134,7 +134,10 @@ class Journey:
         return INTERRUPTED
 
     async def _begun(self) -> BookHandle | None:
-        """The newest unfinished book with this title or, unless a new one is requested, the newest finished one."""
+        """The newest unfinished book with this title. If all are finished, the newest of them; None if there is none.
+
+        With `--new`, finished books do not count.
+        """
         title = self._options.title.strip()
         books = [book for book in await self._client.books.list() if book.title == title]
         for book in books:
@@ -149,7 +152,7 @@ class Journey:
         return None
 
     def _otherwise(self, book: BookHandle) -> str:
-        """The options that differ from the existing book, for a message; empty if there are none."""
+        """The options whose values differ from the existing book, as part of a message; empty if none differ."""
         kept = [
             f"--{option} {shlex.quote(str(book.data[field])[:MAX_SHOWN_CHARACTERS])}"
             for option, field in FIELDS.items()
@@ -170,10 +173,10 @@ class Journey:
         return book
 
     async def _make(self, book: BookHandle, show: Callable[[Status], None]) -> bool:
-        """Write the book, and have it read by an editor and proofread if the account's plan includes that.
+        """Write the book and, if the account's plan includes it, have it edited and proofread. Returns whether it was.
 
-        Returns whether it was. A cover that fails is only reported, because a book is complete without one. Raises
-        WritingEnded if the book is not finished for another reason.
+        A failed cover is only reported, because the book is complete without a cover. Raises WritingEnded if the
+        writing ends early for another reason.
         """
         every = self._server.poll_seconds
         try:
@@ -195,7 +198,7 @@ class Journey:
         return False
 
     async def _report(self, book: BookHandle) -> None:
-        """Show what the editor's reading and the proofreading of the production have changed and left."""
+        """Show what the editor's reading and the proofreading have changed, and what they leave to the author."""
         show = {"review": self._display.edited, "proofreading": self._display.proofread}
         newest = {report["kind"]: report for report in reversed(await self._client.reports(book.id))}
         for kind, shown in show.items():
@@ -203,7 +206,10 @@ class Journey:
                 shown([each async for each in self._client.suggestions(newest[kind]["id"])])
 
     async def _blurb(self, book: BookHandle) -> None:
-        """Wait until the blurb is drafted from the finished book, because the files contain it. Drafting may fail."""
+        """Wait until the blurb is drafted from the finished book, because the files contain the blurb.
+
+        Drafting may fail. After a while, this says that there is no blurb yet, and returns.
+        """
         for look in range(MAX_BLURB_LOOKS):
             if (await book.reload()).data["blurb"]:
                 return
@@ -213,9 +219,9 @@ class Journey:
         self._display.say("There is no blurb yet. Export the book again later to have it in the files.")
 
     async def _cover(self, book: BookHandle) -> Path | None:
-        """Save the cover, which is generated if there is none. Returns its path, or None.
+        """Save the cover and return its path. If the book has no cover, it is generated first.
 
-        A failure is only reported, because a book is complete without a cover.
+        If this fails, the failure is only reported and None is returned, because a book is complete without a cover.
         """
         try:
             if (await book.reload()).data["cover_image_url"] is None:
@@ -250,7 +256,7 @@ def _plain(value: Any) -> str:
 
 @contextlib.contextmanager
 def _interruptible() -> Any:
-    """The first Ctrl-C cancels the current task; the second one ends the program."""
+    """A context in which the first Ctrl-C cancels the current task. The second Ctrl-C ends the program."""
     loop, task = asyncio.get_running_loop(), _present_task()
 
     def interrupt() -> None:

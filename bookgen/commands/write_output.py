@@ -34,7 +34,7 @@ class Lines:
         print(text, flush=True)
 
     def picture(self, path: Path) -> None:
-        """Show the picture, if the output can. Plain lines cannot: the user finds its path in the list of files."""
+        """Show the picture, if the output can. Plain lines cannot, so this does nothing."""
 
     def outline(self, book: Mapping[str, Any]) -> None:
         self.say(
@@ -67,7 +67,7 @@ class Lines:
             self.say(AGAIN)
 
     def edited(self, findings: Sequence[Found]) -> None:
-        """Say how many passages the editor's reading has changed, and list the findings left for the author."""
+        """Say how many passages were changed on the editor's advice, and list the findings left for the author."""
         left = [each for each in findings if each["status"] == "pending"]
         changed = sum(each["status"] == "applied" for each in findings)
         if not changed and not left:
@@ -77,7 +77,7 @@ class Lines:
         self._listed(left, suggestion_lines)
 
     def proofread(self, suggestions: Sequence[Found]) -> None:
-        """Say how many passages the proofreading has corrected, and list the suggestions left for the author."""
+        """Say how many passages the proofreader has corrected, and list the suggestions left for the author."""
         left = [each for each in suggestions if each["status"] == "pending"]
         corrected = sum(each["status"] == "applied" for each in suggestions)
         if not corrected and not left:
@@ -118,7 +118,7 @@ class Lines:
             self.say(f"  and {len(findings) - MAX_FINDINGS} more.")
 
     def missing(self, chapters: Sequence[int]) -> None:
-        """Say which chapters are missing from the files."""
+        """Say which chapters are left out of the files because they have no text."""
         numbers = ", ".join(map(str, chapters))
         self.say(
             f"Left out of the files because they have no text: chapter{'' if len(chapters) == 1 else 's'} {numbers}."
@@ -126,7 +126,7 @@ class Lines:
 
 
 class Terminal(Lines):
-    """Prints the same lines, and a progress bar while the book is written."""
+    """Prints the same lines as `Lines`, but a progress bar while the book is written."""
 
     def __init__(self) -> None:
         self._console = Console(highlight=False, emoji=False)
@@ -155,7 +155,10 @@ class Terminal(Lines):
 
 
 def _columns(width: int) -> Iterator[ProgressColumn]:
-    """Fit the columns to the width: figures are never cut; the message is shortened first, then the bar."""
+    """The columns of the progress display for a terminal of this width.
+
+    Numbers are never cut. In a narrow terminal, the message is shortened, and there is no bar and no time.
+    """
     yield TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=3))
     if width >= NARROW:
         yield BarColumn(bar_width=None, table_column=Column(ratio=1))
@@ -175,7 +178,7 @@ def _now(status: Status) -> str:
 
 
 def _doing(status: Status) -> str:
-    """What the run waits for (its turn or an unavailable model) or does besides writing; empty while it writes."""
+    """What the run waits for (its turn or an unavailable model) or does besides writing; empty while it only writes."""
     message = str(status["status_message"])
     besides = status["generation_status"] == "running" and status["phase"] != "chapters"
     if message.startswith("Waiting"):

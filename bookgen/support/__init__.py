@@ -1,1 +1,1 @@
-
+"""The support assistant, which answers questions of users about the service."""

@@ -1,0 +1,1 @@
+"""The web page for people who use the service in a browser."""

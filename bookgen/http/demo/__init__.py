@@ -1,0 +1,1 @@
+"""The demo book, a finished book that everyone can read without an account."""
