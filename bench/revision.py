@@ -1,7 +1,7 @@
 """Does a revision make books worse? Simulated faults and edits, judged by the service's own rules.
 
 In a production the model answers an editor's findings once: it edits or declines each, and an edit is kept if the free
-checks of `writing/review/bounds.py` allow it. With BOOKGEN_REVISION=compare it is kept only if two blind comparisons
+checks of `writing/review/applying.py` allow it. With BOOKGEN_REVISION=compare it is kept only if two blind comparisons
 prefer it (`writing/review/comparison.py`). That code decides here too, about edits of real text. Simulated are the
 model's decision about a finding, right in 73 %; what an edit is worth, +1 for a fault mended and -1 for a passage made
 worse; and the judge, who is right about each change in 73 %, independently in each order. A biased judge names the text
@@ -26,8 +26,8 @@ from bookgen.models import Book, Chapter, Severity, Usage
 from bookgen.providers.text import StopReason, TextReply, TextRequest
 from bookgen.writing import estimate
 from bookgen.writing.material import Material
-from bookgen.writing.review import bounds
-from bookgen.writing.review.bounds import RevisedBook
+from bookgen.writing.review import applying
+from bookgen.writing.review.applying import RevisedBook
 from bookgen.writing.review.calls import compare_book
 from bookgen.writing.review.changes import ComparedChange, Replacement, compared_parts
 from bookgen.writing.review.comparison import max_changes
@@ -155,7 +155,7 @@ _PAIR = re.compile(r"^Number (\d+)\nA:\n⟦[\d.]+⟧ (.*)$", re.MULTILINE)
 async def revised_by(book: SimulatedBook) -> RevisedBook:
     """The book with the answers that the model gives and the free checks allow, by the service's own code."""
     revision = BookRevision(tuple(edit for each in book.answers if not each.is_declined for edit in each.edits), {})
-    return await bounds.apply(book.material, book.findings, revision)
+    return await applying.apply(book.material, book.findings, revision)
 
 
 def gain_of(book: SimulatedBook, revised: RevisedBook) -> int:
@@ -169,7 +169,7 @@ async def compared(book: SimulatedBook, revised: RevisedBook, rng: Random, bias:
     judge = SimulatedJudge(book, rng, bias)
     results = await compare_book(book.material, BookReview(book.findings, {}), revised, judge)
     rejected = {number for number, each in results.items() if not each.is_kept}
-    return gain_of(book, await bounds.without(book.material, book.findings, revised, rejected))
+    return gain_of(book, await applying.without(book.material, book.findings, revised, rejected))
 
 
 def compared_whole(gain: int, rng: Random) -> int:

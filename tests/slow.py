@@ -84,7 +84,7 @@ SLOW = {
     "store/test_plans.py": "query plans on large tables",
     "support/test_assistant.py": "asks the assistant every question",
     "writing/proofreading/test_survey.py": "surveys whole books in a process of its own",
-    "writing/review/test_bounds.py": "thousands of random replies of an editor",
+    "writing/review/test_applying.py": "thousands of random replies of an editor",
     "writing/test_bounds.py": "thousands of random replies of a model",
     "writing/test_chapters_in_view.py": "the prompts of whole books, for windows of every size",
     "writing/test_continuity.py": "books of up to 120 chapters",

@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "support": {"billing", "store", "writing"} | PROTOCOLS | NOUNS,
     "services.corrections": {"services.editing"} | SERVICE,
     "services.proofreading": {"services.corrections", "services.editing"} | SERVICE,
-    "services.publishing": {"services.render_jobs"} | SERVICE,
+    "services.exports": {"services.render_jobs"} | SERVICE,
     "services.render_jobs": {"services.declaration", "services.provenance"} | SERVICE,
     "services.declaration": {"services.provenance"} | SERVICE,
     "services.provenance": {"store"} | NOUNS,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from bookgen.accounts.blocking import RightsCache
+from bookgen.accounts.rights import RightsCache
 from bookgen.billing.checkout import Payments
 from bookgen.store import leaving
 

@@ -12,9 +12,9 @@ from typing import Any
 import asyncpg
 
 from bookgen.accounts import history, proof, signup
-from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.passwords import Passwords
 from bookgen.accounts.proof import Proof
+from bookgen.accounts.rights import RightsCache
 from bookgen.accounts.tokens import decode_uid, link_token_hash
 from bookgen.errors import InvalidInput, NotFound, must_exist
 from bookgen.models import Account, LinkPurpose

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import asyncpg
 
 from bookgen.accounts import history, proof, signup
-from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.passwords import Passwords
 from bookgen.accounts.profiles import Profiles, consume, link_not_good
+from bookgen.accounts.rights import RightsCache
 from bookgen.accounts.signup import Caller
 from bookgen.accounts.tokens import Claims, TokenPair, Tokens, TokenType
 from bookgen.billing import guests

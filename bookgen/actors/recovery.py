@@ -20,9 +20,9 @@ import structlog
 
 from bookgen import metrics
 from bookgen.actors.actor import Key, Registry, now, spawn
-from bookgen.actors.decide import MAX_CRASHES
 from bookgen.actors.messages import Advance, Event, GiveUp, RowChanged, WorkHalted, WriteNext
 from bookgen.actors.resources import Resources
+from bookgen.actors.run_transitions import MAX_CRASHES
 from bookgen.actors.runs_in_flight import RunsInFlight
 from bookgen.actors.status_cache import Statuses
 from bookgen.actors.transaction import Transactions

@@ -29,7 +29,7 @@ from bookgen.writing.material import Material
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.placing import fingerprint
 from bookgen.writing.refusal import ModelRefused
-from bookgen.writing.review import bounds
+from bookgen.writing.review import applying
 from bookgen.writing.review.calls import compare_book, read_book, revise_book
 from bookgen.writing.review.entries import AuthorsAnswer, ReportEntry, entries, without_edits_of
 from bookgen.writing.review.findings import BookReview, with_findings
@@ -201,7 +201,7 @@ async def _answer_findings(
         return None
     by_hand = {chapter.chapter_number for chapter in material.chapters if not chapter.writer}
     revision = without_edits_of(revision, by_hand)
-    return AuthorsAnswer(revision, await bounds.apply(material, review.findings, revision))
+    return AuthorsAnswer(revision, await applying.apply(material, review.findings, revision))
 
 
 async def _drop_losing_edits(
@@ -212,7 +212,7 @@ async def _drop_losing_edits(
     rejected = {number for number, each in results.items() if not each.is_kept}
     if not rejected:
         return answer
-    left = await bounds.without(material, review.findings, answer.revised, rejected)
+    left = await applying.without(material, review.findings, answer.revised, rejected)
     contents = {chapter.chapter_number: chapter.content for chapter in material.chapters}
     texts = answer.revised.texts
     rejected_texts = {

@@ -13,10 +13,10 @@ from weakref import WeakValueDictionary
 import asyncpg
 
 from bookgen import metrics
-from bookgen.actors.decide import FINISHED, Decision, Effect, decide, taken_by
 from bookgen.actors.material import count_outline
 from bookgen.actors.messages import Command, Event, Generate, Resume
 from bookgen.actors.resources import Deciding, Save
+from bookgen.actors.run_transitions import FINISHED, Decision, Effect, decide, taken_by
 from bookgen.billing import addons, edits, failed_jobs
 from bookgen.billing.addons import AUTOMATED_PRODUCTION, CHILDRENS_BOOK
 from bookgen.billing.images import require_images

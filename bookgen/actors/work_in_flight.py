@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from bookgen import metrics
-from bookgen.actors.decide import STAGES, failure_at
 from bookgen.actors.messages import PhaseDone, RunFailure, WorkFailed, WorkHalted
 from bookgen.actors.resources import Save
+from bookgen.actors.run_transitions import STAGES, failure_at
 from bookgen.actors.steps import StoredSteps, TextDropped
 from bookgen.errors import (
     BookgenError,

@@ -12,11 +12,11 @@ from typing import Any, TypedDict, Unpack
 
 import aiohttp
 
-from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.departure import Departure
 from bookgen.accounts.keyring import Keyring
 from bookgen.accounts.mailing import Mailing
 from bookgen.accounts.passwords import Passwords
+from bookgen.accounts.rights import RightsCache
 from bookgen.accounts.service import Accounts
 from bookgen.accounts.tokens import Tokens
 from bookgen.actors.resources import Products, Writing
@@ -54,9 +54,9 @@ from bookgen.services.artwork import Artwork
 from bookgen.services.backup_schedule import BackupSchedule
 from bookgen.services.corrections import Corrections
 from bookgen.services.cover_design import CoverDesigner
+from bookgen.services.exports import Publisher
 from bookgen.services.picture_making import PictureMaker
 from bookgen.services.proofreading import Proofreading
-from bookgen.services.publishing import Publisher
 from bookgen.services.spread_pictures import Painter
 from bookgen.settings import Config
 from bookgen.store.database import Database

@@ -19,8 +19,8 @@ from uuid import uuid4
 import orjson
 
 from bookgen import config
-from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.departure import Departure
+from bookgen.accounts.rights import RightsCache
 from bookgen.actors.messages import Abandon
 from bookgen.actors.resources import OperatorProcess
 from bookgen.actors.transaction import Transactions

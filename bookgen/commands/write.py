@@ -23,7 +23,7 @@ from bookgen.commands.write_output import Lines, Status, make_display
 from bookgen.errors import StartupError
 from bookgen.render.formats import FORMATS
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
-from bookgen.services.publishing import file_name
+from bookgen.services.exports import file_name
 
 SAMPLE = (
     "No model is set up, so this book is sample text. For a real book, set ANTHROPIC_API_KEY, OPENAI_API_KEY or "

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
@@ -27,16 +26,14 @@ from bookgen.errors import (
 )
 from bookgen.http import auth_schemas as shapes
 from bookgen.http.edge import clients, replies
-from bookgen.http.edge.admission import SESSION_COOKIE, give_back_to_shared, take_from_shared
+from bookgen.http.edge.admission import SESSION_COOKIE
 from bookgen.http.edge.conditional import tag_of_response
 from bookgen.http.edge.contract import conditional, docs, guarded_by, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES, VERDICT
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.schemas import as_json
+from bookgen.http.password_attempts import own_password_attempt, password_attempt
 from bookgen.http.subscriptions import subscription_of
 from bookgen.models import Account
-from bookgen.rate_limits import Budget, LimitClass
-from bookgen.store import accounts
-from bookgen.store.accounts import LoginCandidate
 
 VERIFIED = {
     Proof.DONE: "Your e-mail address is verified.",
@@ -70,11 +67,6 @@ class SignInWay(StrEnum):
 
 
 metrics.start_at_zero(metrics.SIGN_INS_FAILED, SignInWay)
-
-# How many guesses of one account's password are allowed: as many as sign-ins from one address, but at most MAX_GUESSES,
-# and in a period that is GUESS_WINDOWS times as long.
-MAX_GUESSES = 20
-GUESS_WINDOWS = 5
 
 
 @docs(
@@ -110,7 +102,7 @@ async def login(request: web.Request) -> web.Response:
     service, caller = request.app[SERVICES].accounts, _caller(request)
     with _failures_logged(request, SignInWay.PASSWORD, body.get("email") or body.get("username") or ""):
         attempt = await service.attempt(email=body.get("email"), username=body.get("username"), caller=caller)
-        async with _one_guess(request, attempt.candidate):
+        async with password_attempt(request, attempt.candidate):
             result = await service.login(attempt, body["password"], caller)
     return await _signed_in(request, result)
 
@@ -239,7 +231,7 @@ async def undo_email(request: web.Request) -> web.Response:
 @response_schema(shapes.MessageSchema, 200)
 async def change_password(request: web.Request) -> web.Response:
     account_id, body = request[ACCOUNT_ID], request[BODY]
-    async with _own_guess(request):
+    async with own_password_attempt(request, _caller(request).origin):
         await request.app[SERVICES].accounts.profiles.change_password(
             account_id, body["current_password"], body["new_password"]
         )
@@ -258,7 +250,7 @@ async def change_password(request: web.Request) -> web.Response:
 async def delete_account(request: web.Request) -> web.Response:
     services, account_id = request.app[SERVICES], request[ACCOUNT_ID]
     token = request.headers["Authorization"].removeprefix("Bearer ")
-    async with _own_guess(request):
+    async with own_password_attempt(request, _caller(request).origin):
         await services.accounts.profiles.require_may_delete(
             account_id, request[BODY].get("current_password"), services.accounts.signed_in_at(token)
         )
@@ -293,7 +285,7 @@ async def change_profile(request: web.Request) -> web.Response:
     if password is None:
         account, to_follow = await profiles.update(account_id, changes)
     else:
-        async with _own_guess(request):
+        async with own_password_attempt(request, _caller(request).origin):
             account, to_follow = await profiles.update(account_id, changes, password)
     message = "Your profile is saved."
     if to_follow:
@@ -355,40 +347,3 @@ async def _token_account(request: web.Request) -> int | None:
     """The id of the account whose access token was sent; None without a valid token. For routes that need no token."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return await request.app[SERVICES].accounts.holder(token) if scheme == "Bearer" else None
-
-
-@contextlib.asynccontextmanager
-async def _own_guess(request: web.Request) -> AsyncIterator[None]:
-    """Count an attempt to enter the caller's own current password, which the `with` block checks.
-
-    If the block raises no error, the attempt does not count. Raises RateLimited after too many attempts.
-    """
-    db = request.app[SERVICES].database.http
-    candidate = await accounts.candidate_by_id(db, request[ACCOUNT_ID], _caller(request).origin)
-    async with _one_guess(request, candidate):
-        yield
-
-
-@contextlib.asynccontextmanager
-async def _one_guess(request: web.Request, candidate: LoginCandidate) -> AsyncIterator[None]:
-    """Count an attempt to enter a password, which the `with` block checks. Raises RateLimited after too many attempts.
-
-    If the block raises no error, the attempt does not count. `candidate`: the name that the caller entered, and the
-    account with this name.
-
-    Attempts are counted per account, whatever the caller's address, the spelling of the name, or the server process. A
-    browser or network from which the account has signed in before has a separate count, so that strangers cannot lock
-    the owner out. Names without an account are counted separately. Otherwise many such names could push the counts of
-    accounts out of the rate limiter's memory.
-    """
-    per_address = request.app[SERVICES].limiter.budgets[LimitClass.AUTH]
-    budget = Budget(min(per_address.capacity, MAX_GUESSES), per_address.seconds * GUESS_WINDOWS)
-    name, guessed = "guesses at nobody", hashlib.sha256(candidate.name.encode()).hexdigest()
-    if candidate.account is not None:
-        name, guessed = "guesses", f"{candidate.account.id} {candidate.known_origin or ''}"
-    verdict = await take_from_shared(request.app, name, guessed, budget)
-    if not verdict.allowed:
-        request[VERDICT] = verdict
-        raise verdict.refusal("login", "Too many password attempts. Wait the number of seconds in Retry-After.")
-    yield
-    await give_back_to_shared(request.app, name, guessed, budget)

@@ -26,7 +26,7 @@ from bookgen.http.edge.routing import Handler, path_id
 from bookgen.render.formats import FORMATS, Format
 from bookgen.render.settings import PAGES_OF_A_SCAN
 from bookgen.render.trim import TRIMS
-from bookgen.services.publishing import BookPages, ExportedFile
+from bookgen.services.exports import BookPages, ExportedFile
 
 _ABOUT = (
     "The response body is the file; errors are JSON. Settings that you do not send keep their defaults; without "

@@ -1,4 +1,4 @@
-"""Revisions: the history of a chapter. The newest 20 of each chapter are kept.
+"""Revisions: the history of a chapter. A trigger of sql/0002_books.sql keeps the newest 20 of each chapter.
 
 A revision is one of three: a former text; a model's text that was not used, because the author had edited the chapter
 or a comparison preferred the draft; or a model's text as it was before the quality gate corrected it. The quality gate

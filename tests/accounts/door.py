@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from aiohttp.test_utils import TestClient, TestServer
 
-from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.mailing import Mailing
+from bookgen.accounts.rights import RightsCache
 from bookgen.accounts.service import Accounts
 from bookgen.accounts.tokens import Tokens
 from bookgen.http.application import build_app

@@ -17,8 +17,8 @@ import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
 from structlog.testing import capture_logs
 
-from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.mailing import MAX_ATTEMPTS, Mailing
+from bookgen.accounts.rights import RightsCache
 from bookgen.metrics import MAIL_FAILING
 from bookgen.models import Letter, LinkPurpose
 from bookgen.providers.mail import Mailer, MailNotSent

@@ -9,7 +9,7 @@ from statistics import median
 import pytest
 
 from bookgen.accounts.passwords import Passwords
-from bookgen.http import auth
+from bookgen.http import password_attempts
 from tests.accounts.door import Door
 
 SAMPLES = 200
@@ -30,7 +30,7 @@ async def overlap(first: Callable[[int], Awaitable[object]], second: Callable[[i
 
 
 async def test_login_takes_as_long_for_an_unknown_address(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auth, "MAX_GUESSES", 1_000)
+    monkeypatch.setattr(password_attempts, "MAX_ATTEMPTS", 1_000)
     await door.register("ada")
 
     async def login(email: str) -> None:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
-from bookgen.actors.decide import MAX_CRASHES, Decision, Effect, decide
 from bookgen.actors.messages import (
     Advance,
     Command,
@@ -19,6 +18,7 @@ from bookgen.actors.messages import (
     WorkHalted,
 )
 from bookgen.actors.resources import LeaseState, Products, Resources, Writing
+from bookgen.actors.run_transitions import MAX_CRASHES, Decision, Effect, decide
 from bookgen.actors.transaction import Transactions
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota

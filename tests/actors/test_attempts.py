@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from bookgen.actors import recovery
-from bookgen.actors.decide import MAX_CRASHES
 from bookgen.actors.messages import Generate, Resume
+from bookgen.actors.run_transitions import MAX_CRASHES
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Unavailable
 from bookgen.store import ownership, processes, steps

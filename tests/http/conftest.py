@@ -16,7 +16,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer, get_port_socket
 
-from bookgen.accounts.blocking import RightsCache
+from bookgen.accounts.rights import RightsCache
 from bookgen.accounts.tokens import Tokens
 from bookgen.http.application import build_app
 from bookgen.http.edge.connection import BoundedRunner

@@ -16,7 +16,7 @@ from bookgen.http.exports import disposition
 from bookgen.render.formats import FORMATS
 from tests.http.conftest import Api, OpenApi, Reply
 from tests.render.test_hostile import CASES
-from tests.services.test_publishing import HeldPool
+from tests.services.test_exports import HeldPool
 
 PATHS = [each.path for each in FORMATS.values()]
 HOSTILE = [

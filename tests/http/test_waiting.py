@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
-from bookgen.accounts.blocking import RightsCache
+from bookgen.accounts.rights import RightsCache
 from bookgen.actors.messages import Pause
 from bookgen.http.edge import preferences
 from tests.http.conftest import Api, OpenApi, Reply

@@ -15,7 +15,7 @@ from bookgen.render.cover.drawing import Drawing
 from bookgen.render.cover.job import ReceivedJob
 from bookgen.render.cover.make import keep_picture
 from bookgen.render.pdf.raster import raster
-from bookgen.render.scenes import figures, make, places
+from bookgen.render.scenes import figures, make, scenery
 from bookgen.render.scenes.brush import Brush
 from bookgen.render.scenes.figures import CHILD, KINDS, draw_figure, figure
 from bookgen.render.scenes.job import SIDE, SceneJob, SheetJob
@@ -92,12 +92,12 @@ def test_the_same_job_gives_the_same_picture_and_another_spread_a_different_one(
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("place", places.PLACES, ids=lambda place: place[1].__name__)
+@pytest.mark.parametrize("place", scenery.PLACES, ids=lambda place: place[1].__name__)
 def test_every_place_can_be_drawn_at_every_hour(place: tuple[str, object]) -> None:
     word = place[0].split("|")[0].replace(r"\b", "")
-    assert places.PLACES[[p[1] for p in places.PLACES].index(place[1])] is place  # type: ignore[arg-type]
+    assert scenery.PLACES[[p[1] for p in scenery.PLACES].index(place[1])] is place  # type: ignore[arg-type]
 
-    seen = {hour.name: pixels(replace(SCENE, story_text=f"Pip {word} {hour.name}")) for hour in places.HOURS}
+    seen = {hour.name: pixels(replace(SCENE, story_text=f"Pip {word} {hour.name}")) for hour in scenery.HOURS}
 
     assert all(len(image.getcolors(1 << 16) or range(99)) > 40 for image in seen.values())
 
@@ -190,13 +190,13 @@ def test_an_animal_that_cannot_be_drawn_is_drawn_as_another_animal_and_as_no_chi
 @pytest.mark.parametrize(
     ("told", "paint"),
     [
-        ("Inside the little red house, lantern light: Otto and Pim around a pot", places.room),
-        ("Dusk at a brook in the lane", places.river),
-        ("Otto walks down the lane at noon", places.meadow),
+        ("Inside the little red house, lantern light: Otto and Pim around a pot", scenery.room),
+        ("Dusk at a brook in the lane", scenery.river),
+        ("Otto walks down the lane at noon", scenery.meadow),
     ],
 )
 def test_a_scene_plays_where_its_first_words_say(told: str, paint: object) -> None:
-    assert places.place_of(told, places.random.Random(1)) is paint
+    assert scenery.place_of(told, scenery.random.Random(1)) is paint
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from bookgen.actors.decide import MAX_CRASHES, Effect, decide
 from bookgen.actors.messages import (
     Abandon,
     Advance,
@@ -29,6 +28,7 @@ from bookgen.actors.messages import (
     WorkFailed,
     WorkHalted,
 )
+from bookgen.actors.run_transitions import MAX_CRASHES, Effect, decide
 from bookgen.errors import BookgenError
 from bookgen.models import BookKind, Run, RunMode, RunStatus, Usage
 from bookgen.store import checkpoints, ownership, runs

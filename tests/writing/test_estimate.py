@@ -17,7 +17,7 @@ from bookgen.writing.estimate import DESIGN_REPLY, DESIGN_TASK, Basis, Estimates
 from bookgen.writing.language import language
 from bookgen.writing.notes import note_rest
 from bookgen.writing.proofreading.edits import WINDOW_WORDS
-from bookgen.writing.review import bounds
+from bookgen.writing.review import applying
 from bookgen.writing.review.calls import compare_book, read_book, revise_book
 from bookgen.writing.window import WINDOW
 from tests.writing.authored import PROTOCOLS, authored, write_book
@@ -179,7 +179,7 @@ async def test_the_estimate_of_a_compared_revision_is_close_to_the_actual_cost(p
 
     async with authored(partial(recorded_editor, name), protocol) as (_, steps):
         review = await read_book(material, steps, 200_000)
-        revised = await bounds.apply(material, review.findings, await revise_book(material, review, steps, 200_000))
+        revised = await applying.apply(material, review.findings, await revise_book(material, review, steps, 200_000))
         results = await compare_book(material, review, revised, steps, 200_000)
 
     assert len(steps.replies) == foreseen.calls - without.calls

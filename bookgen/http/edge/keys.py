@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from bookgen.http.edge.large_answers import Outgoing
     from bookgen.http.edge.preferences import Waiters
     from bookgen.services.artwork import Artwork
+    from bookgen.services.exports import Publisher
     from bookgen.services.proofreading import Proofreading
-    from bookgen.services.publishing import Publisher
     from bookgen.store.database import Database
     from bookgen.store.postgres.space import DiskSpace
     from bookgen.support.assistant import Support

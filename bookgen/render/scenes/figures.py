@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bookgen.render.cover.colour import WHITE, Colour, colour, mix
 from bookgen.render.scenes.brush import Brush
-from bookgen.render.scenes.telling import chance_of, first_mentioned
+from bookgen.render.scenes.story_words import chance_of, first_mentioned
 
 INK = colour("#2b2430")
 PINK = colour("#f2a3a0")

@@ -15,8 +15,8 @@ from bookgen.render.scenes import things
 from bookgen.render.scenes.brush import Brush
 from bookgen.render.scenes.figures import StoryFigure, draw_figure, figure
 from bookgen.render.scenes.job import SIDE, SceneJob, SheetJob
-from bookgen.render.scenes.places import GREEN, GROUND, HOURS, SCENE_SIDE, Scenery, hour_of, place_of, room, sky, space
-from bookgen.render.scenes.telling import chance_of, first_mentioned
+from bookgen.render.scenes.scenery import GREEN, GROUND, HOURS, SCENE_SIDE, Scenery, hour_of, place_of, room, sky, space
+from bookgen.render.scenes.story_words import chance_of, first_mentioned
 
 TALL = 4.1  # scene units per figure unit
 MIN_NAME = 4  # letters; a shorter word of a name, such as "Mrs", does not stand for the figure

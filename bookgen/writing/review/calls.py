@@ -12,7 +12,7 @@ from bookgen.threads import compute
 from bookgen.writing import structured
 from bookgen.writing.material import Material
 from bookgen.writing.refusal import ModelRefused
-from bookgen.writing.review.bounds import RevisedBook
+from bookgen.writing.review.applying import RevisedBook
 from bookgen.writing.review.changes import ComparedPart, changes_of, compared_parts
 from bookgen.writing.review.comparison import (
     ChangeResult,

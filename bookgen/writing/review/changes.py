@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bookgen.models import Chapter
 from bookgen.words import tokens
 from bookgen.writing.material import Material
-from bookgen.writing.review.bounds import RevisedBook
+from bookgen.writing.review.applying import RevisedBook
 from bookgen.writing.review.findings import EditorFinding, TextSpan
 from bookgen.writing.review.parts import HEADING_TOKENS, Portion, text_tokens
 from bookgen.writing.window import WINDOW, scaled

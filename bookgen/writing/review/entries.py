@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from bookgen.models import Chapter
 from bookgen.writing.material import Material
 from bookgen.writing.proofreading.correction import Correction, Reason
-from bookgen.writing.review.bounds import DropReason, EditOutcome, RevisedBook
+from bookgen.writing.review.applying import DropReason, EditOutcome, RevisedBook
 from bookgen.writing.review.comparison import ChangeResult, ComparisonResult
 from bookgen.writing.review.findings import SOURCE, BookReview, EditorFinding, TextSpan, as_correction
 from bookgen.writing.review.kinds import SUGGESTION_TYPES

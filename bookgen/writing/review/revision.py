@@ -13,7 +13,7 @@ from bookgen.writing.fence import fenced
 from bookgen.writing.language import language
 from bookgen.writing.material import Material
 from bookgen.writing.printable import printable
-from bookgen.writing.review.allowed_changes import MAX_PASSAGE_WORDS, room_for
+from bookgen.writing.review.edit_limits import MAX_PASSAGE_WORDS, room_for
 from bookgen.writing.review.findings import BookReview, EditorFinding
 from bookgen.writing.review.kinds import FindingKind
 from bookgen.writing.review.parts import BookPart, parts_of, reply_tokens

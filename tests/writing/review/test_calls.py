@@ -9,7 +9,7 @@ import pytest
 
 from bookgen.providers.text import PromptTooLong, StopReason
 from bookgen.writing.refusal import ModelRefused
-from bookgen.writing.review import bounds
+from bookgen.writing.review import applying
 from bookgen.writing.review.calls import read_book, revise_book
 from bookgen.writing.review.findings import BookReview
 from bookgen.writing.review.revision import BookRevision
@@ -31,7 +31,7 @@ async def test_a_book_is_read_and_revised_in_two_calls(name, kept):
     material, steps = written_book(name), recorded(name)
 
     review = await read_book(material, steps)
-    revised = await bounds.apply(material, review.findings, await revise_book(material, review, steps))
+    revised = await applying.apply(material, review.findings, await revise_book(material, review, steps))
 
     assert len(steps.calls) == 2
     assert sum(outcome.is_kept for outcome in revised.outcomes) == kept

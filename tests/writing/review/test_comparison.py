@@ -11,8 +11,8 @@ import pytest
 
 from bookgen.providers.text import PromptTooLong, StopReason, TextRequest
 from bookgen.writing.material import Material
-from bookgen.writing.review import bounds
-from bookgen.writing.review.bounds import DropReason, RevisedBook
+from bookgen.writing.review import applying
+from bookgen.writing.review.applying import DropReason, RevisedBook
 from bookgen.writing.review.calls import compare_book
 from bookgen.writing.review.changes import ComparedChange, ComparedPart, changes_of, compared_parts
 from bookgen.writing.review.comparison import (
@@ -40,7 +40,7 @@ Pick = Callable[[str, str], str]  # from the texts of A and B to "A", "B" or "eq
 
 async def revised_book(name: str = "name-day") -> Book:
     material, review = reviewed(name)
-    return material, review, await bounds.apply(material, review.findings, read_revision(answer(name, "revision")))
+    return material, review, await applying.apply(material, review.findings, read_revision(answer(name, "revision")))
 
 
 def parts_of(book: Book, window: int = 32_000) -> list[ComparedPart]:
@@ -362,7 +362,7 @@ async def test_the_rejected_changes_are_not_made_and_the_others_stay():
     contents = {chapter.chapter_number: chapter.content for chapter in material.chapters}
     rejected = {1, 3}
 
-    left = await bounds.without(material, review.findings, revised, rejected)
+    left = await applying.without(material, review.findings, revised, rejected)
 
     assert [each.edit for each in left.outcomes] == [each.edit for each in revised.outcomes]
     for before, after in zip(revised.outcomes, left.outcomes, strict=True):
@@ -375,6 +375,6 @@ async def test_the_rejected_changes_are_not_made_and_the_others_stay():
 async def test_a_revision_of_which_everything_is_rejected_leaves_the_draft():
     material, review, revised = await revised_book()
 
-    left = await bounds.without(material, review.findings, revised, set(range(1, 20)))
+    left = await applying.without(material, review.findings, revised, set(range(1, 20)))
 
     assert left.texts == {}

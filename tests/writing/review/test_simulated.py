@@ -14,7 +14,7 @@ from bench.revision import (
     revised_by,
     simulated,
 )
-from bookgen.writing.review import bounds
+from bookgen.writing.review import applying
 from bookgen.writing.review.revision import BookRevision
 
 
@@ -43,7 +43,7 @@ def test_a_review_and_its_revision_need_few_calls_compared_with_a_draft(comparin
 async def test_a_book_whose_findings_are_all_declined_stays_unchanged(seed: int) -> None:
     book = simulated(Random(seed), 0.5)
 
-    revised = await bounds.apply(book.material, book.findings, BookRevision((), {}))
+    revised = await applying.apply(book.material, book.findings, BookRevision((), {}))
 
     assert revised.texts == {}
 
@@ -53,7 +53,7 @@ async def test_the_checks_without_a_model_catch_most_formal_faults() -> None:
     clumsy = kept = 0
     for book in books:
         edits = [edit for answer in book.answers if not answer.mends for edit in answer.edits]
-        revised = await bounds.apply(book.material, book.findings, BookRevision(tuple(edits), {}))
+        revised = await applying.apply(book.material, book.findings, BookRevision(tuple(edits), {}))
         clumsy += len(edits)
         kept += sum(outcome.is_kept for outcome in revised.outcomes)
 

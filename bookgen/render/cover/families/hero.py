@@ -11,8 +11,8 @@ from bookgen.render.cover.sheet import Sheet
 from bookgen.render.scenes import things
 from bookgen.render.scenes.brush import Brush
 from bookgen.render.scenes.figures import draw_figure, figure
-from bookgen.render.scenes.places import HOURS, OUTDOORS, SCENE_SIDE, Hour, Scenery, hour_of
-from bookgen.render.scenes.telling import first_mentioned
+from bookgen.render.scenes.scenery import HOURS, OUTDOORS, SCENE_SIDE, Hour, Scenery, hour_of
+from bookgen.render.scenes.story_words import first_mentioned
 
 _LIGHT, _NIGHT = colour("#fff3cf"), colour("#1c1440")
 _POSES = ("wave", "walk", "jump")

@@ -15,7 +15,7 @@ from bookgen.writing import quality, sentences
 from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.material import Material
 from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structure, paragraph
-from bookgen.writing.review.allowed_changes import MAX_CHANGED_SHARE, MAX_PASSAGE_WORDS, room_for
+from bookgen.writing.review.edit_limits import MAX_CHANGED_SHARE, MAX_PASSAGE_WORDS, room_for
 from bookgen.writing.review.findings import EditorFinding, TextSpan
 from bookgen.writing.review.kinds import FindingKind
 from bookgen.writing.review.revision import DELETABLE, BookRevision, PassageEdit

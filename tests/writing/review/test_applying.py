@@ -12,8 +12,8 @@ from bookgen.models import Severity
 from bookgen.words import count_words
 from bookgen.writing import quality
 from bookgen.writing.material import Material
-from bookgen.writing.review.allowed_changes import MAX_ADDED_WORDS, MAX_CHANGED_SHARE, MAX_PASSAGE_WORDS, room_for
-from bookgen.writing.review.bounds import DropReason, RevisedBook, apply, drops_sentence, reads_whole
+from bookgen.writing.review.applying import DropReason, RevisedBook, apply, drops_sentence, reads_whole
+from bookgen.writing.review.edit_limits import MAX_ADDED_WORDS, MAX_CHANGED_SHARE, MAX_PASSAGE_WORDS, room_for
 from bookgen.writing.review.findings import EditorFinding, TextSpan
 from bookgen.writing.review.kinds import FindingKind
 from bookgen.writing.review.revision import BookRevision, PassageEdit, read_revision

@@ -7,8 +7,8 @@ import asyncio
 import asyncpg
 import pytest
 
-from bookgen.accounts import blocking
-from bookgen.accounts.blocking import REMEMBERED_SECONDS, RightsCache
+from bookgen.accounts import rights as account_rights
+from bookgen.accounts.rights import REMEMBERED_SECONDS, RightsCache
 from bookgen.store import accounts
 from bookgen.store.accounts import NewAccount
 from tests.accounts.door import PASSWORD, Door
@@ -51,7 +51,7 @@ async def test_cached_rights_expire_after_their_time_to_live(door: Door) -> None
 async def test_the_rights_of_the_account_that_was_looked_up_first_are_dropped_first(
     pool: asyncpg.Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocking, "REMEMBERED_ACCOUNTS", 2)
+    monkeypatch.setattr(account_rights, "REMEMBERED_ACCOUNTS", 2)
     new = [NewAccount(name, f"{name}@example.com") for name in ("ada", "bea", "cleo")]
     found = [(await accounts.create(pool, each)).id for each in new]
     rights = RightsCache(pool)
@@ -116,7 +116,7 @@ async def test_cached_rights_are_at_most_five_seconds_old(door: Door) -> None:
 async def test_the_rights_of_active_callers_are_refreshed_before_they_expire(
     door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocking, "MAX_READS", 1)  # a statement can read more accounts than this
+    monkeypatch.setattr(account_rights, "MAX_READS", 1)  # a statement can read more accounts than this
     gone, calling, other = [(await door.register(name))["user"]["id"] for name in ("ada", "bea", "cleo")]
     now = 1000.0
     rights = RightsCache(door.database.http, clock=lambda: now)
@@ -125,14 +125,14 @@ async def test_the_rights_of_active_callers_are_refreshed_before_they_expire(
 
     for _ in range(20):  # one caller calls every fifteen seconds, the other every five
         for _ in range(3):
-            now += blocking.LOOK_EVERY_SECONDS
+            now += account_rights.LOOK_EVERY_SECONDS
             await rights.renew()
             assert rights.known(other)
         assert rights.known(calling)
 
     assert rights.known(gone) is None
     await accounts.block(door.database.http, calling, "from elsewhere")
-    now += REMEMBERED_SECONDS - blocking.LOOK_EVERY_SECONDS
+    now += REMEMBERED_SECONDS - account_rights.LOOK_EVERY_SECONDS
     await rights.renew()
     renewed = rights.known(calling)
     assert renewed is not None
@@ -145,7 +145,7 @@ async def test_rights_read_before_a_block_are_not_cached_after_it(door: Door, wa
     rights = RightsCache(door.database.http, clock=lambda: now)
     if way == "renew":
         await rights.of(account_id)
-        now += REMEMBERED_SECONDS - blocking.LOOK_EVERY_SECONDS
+        now += REMEMBERED_SECONDS - account_rights.LOOK_EVERY_SECONDS
     async with door.database.http.acquire() as connection, connection.transaction():
         await connection.execute("LOCK TABLE account")
         reading = asyncio.create_task(rights.of(account_id) if way == "of" else rights.renew())

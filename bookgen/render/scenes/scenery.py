@@ -10,7 +10,7 @@ from bookgen.render.cover.colour import WHITE, Colour, colour, mix
 from bookgen.render.cover.drawing import Box, Drawing
 from bookgen.render.scenes import things
 from bookgen.render.scenes.brush import Brush
-from bookgen.render.scenes.telling import first_mentioned
+from bookgen.render.scenes.story_words import first_mentioned
 
 SCENE_SIDE = 1000.0  # the side of a scene, in units
 GROUND = 760.0  # the y where figures stand, from the top

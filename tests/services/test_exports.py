@@ -16,8 +16,8 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, InvalidInput, NotFound, PlanUpgradeRequired, RenderTimeout
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
-from bookgen.services import publishing
-from bookgen.services.publishing import Publisher, file_name
+from bookgen.services import exports as service
+from bookgen.services.exports import Publisher, file_name
 from bookgen.store import exports
 from bookgen.store.database import Database
 
@@ -242,7 +242,7 @@ async def test_a_rendering_that_timed_out_is_retried_after_a_while(
     pool.outcome.set_exception(RenderTimeout())
     with pytest.raises(RenderTimeout):
         await publisher.export(account_id, book_id, "pdf", ExportSettings())
-    monkeypatch.setattr(publishing, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(service, "RETRY_SECONDS", 0.0)
 
     with pytest.raises(RenderTimeout):
         await publisher.export(account_id, book_id, "pdf", ExportSettings())
