@@ -30,7 +30,7 @@ class InvalidInput(BookgenError):
         400,
         "VALIDATION_ERROR",
         "A field is missing, has the wrong type or an invalid value, or the body is not a JSON object.",
-        "Correct the fields named in `details`; each holds a list of messages. Do not retry unchanged.",
+        "Correct the fields named in `details`; each holds a list of messages. Do not send the same request again.",
         {"title": ["This field is required."]},
     )
 
@@ -104,8 +104,8 @@ def busy_with(job: str) -> Conflict:
     `job`: what the other request makes, such as "outline".
     """
     return Conflict(
-        f"Another request is making this book's {job}. When that request has ended, read the book "
-        "(GET /books/{id}/) and repeat yours."
+        f"Another request is making this book's {job}. When that request has ended, read the book (GET /books/{{id}}/) "
+        "and repeat your request."
     )
 
 
@@ -135,7 +135,8 @@ class GenerationInProgress(BookgenError):
         400,
         "GENERATION_IN_PROGRESS",
         "A generation run is active on this book.",
-        "Read its generation-status: `running` means that your first call worked. To edit, pause or stop the run.",
+        "Read its generation-status: `running` means that your first call worked. To edit the book, pause or stop the "
+        "run.",
     )
 
 

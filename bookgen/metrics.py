@@ -19,12 +19,12 @@ RENDER_SECONDS = (0.05, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
 
 ANSWERS = Counter(
     "bookgen_http_requests_total",
-    "HTTP requests that were answered. Requests to unknown paths have the route (none).",
+    "HTTP requests that were answered. Requests to unknown paths are counted with the route (none).",
     ["method", "route", "status"],
 )
 ANSWER_TIMES = Histogram(
     "bookgen_http_request_seconds",
-    "Seconds from the headers of an HTTP request to its answer.",
+    "Seconds from the arrival of an HTTP request's headers to its answer.",
     ["route"],
     buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60),
 )
@@ -38,7 +38,7 @@ CROWDED_OUT = Counter(
     "bookgen_http_crowded_out_total", "Client connections closed at once because their IP address had too many open."
 )
 SIGN_INS_FAILED = Counter(
-    "bookgen_sign_ins_failed_total", "Refused sign-ins, by way: password, google or link (from an e-mail).", ["way"]
+    "bookgen_sign_ins_failed_total", "Refused sign-ins, by method: password, google or link (from an e-mail).", ["way"]
 )
 LOOP_LAG = Histogram(
     "bookgen_event_loop_lag_seconds",
@@ -52,7 +52,7 @@ TASKS = Gauge("bookgen_event_loop_tasks", "asyncio tasks in progress.")
 RUNS = Gauge("bookgen_runs", "Active runs in the database: queued, running or paused.", ["state"])
 RUN_OLDEST_WAIT = Gauge(
     "bookgen_run_oldest_wait_seconds",
-    "Seconds for which the oldest queued run in the database has waited for its account's other runs.",
+    "How many seconds the oldest queued run in the database has waited for other runs of its account.",
 )
 UNOWNED_RUNS = Gauge(
     "bookgen_runs_unowned",
@@ -132,7 +132,7 @@ COST_CAPS_REACHED = Counter(
 MAIL_QUEUED = Gauge("bookgen_mail_queued", "E-mails in the database that wait to be sent, counted up to 10,000.")
 MAIL_OLDEST_WAIT = Gauge(
     "bookgen_mail_oldest_wait_seconds",
-    "Seconds for which the oldest unsent e-mail in the database has waited; 0 if there is none.",
+    "How many seconds the oldest unsent e-mail in the database has waited; 0 if there is none.",
 )
 MAIL_SENT = Counter("bookgen_mail_sent_total", "E-mails that the mail server accepted.")
 MAIL_FAILURES = Counter(

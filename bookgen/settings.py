@@ -84,12 +84,15 @@ class Config(BaseSettings):
         "Whether to use prepared statements. Set `off` if a pooler lacks them, such as PgBouncer before 1.21.",
     )
     database_pool: int | None = setting(
-        None, "1 or more", "The most database connections of a process for runs. Default: 4 per core, up to 16.", ge=1
+        None,
+        "1 or more",
+        "How many database connections a process may open for runs. Default: 4 per core, up to 16.",
+        ge=1,
     )
     http_pool: int | None = setting(
         None,
         "1 or more",
-        "The most database connections of a process for requests. Default: 8 per core, up to 32.",
+        "How many database connections a process may open for requests. Default: 8 per core, up to 32.",
         ge=1,
     )
     chapters_at_once: int | None = setting(
@@ -117,7 +120,9 @@ class Config(BaseSettings):
         "auto", "auto, offline or openai:MODEL", "The model that creates covers and illustrations."
     )
     fallback_model: FallbackName = setting(
-        "", f"{', '.join(MODELS)} or offline", "Used if `BOOKGEN_MODEL` refuses or is unavailable. Default: none."
+        "",
+        f"{', '.join(MODELS)} or offline",
+        "The model to use if `BOOKGEN_MODEL` refuses or is unavailable. Default: none.",
     )
     anthropic_api_key: ApiKey | None = setting(None, KEY, "The API key for Anthropic.")
     anthropic_base_url: Url | None = setting(None, URL, "The URL of another server with Anthropic's API.")
@@ -136,30 +141,33 @@ class Config(BaseSettings):
     model_outage: float = setting(
         86_400.0,
         "seconds, 0 or more",
-        "How long a run waits for an unavailable model before it fails. 0: only for `BOOKGEN_MODEL_RETRIES` tries.",
+        "How long a run waits for an unavailable model before it fails. 0: the run fails after `BOOKGEN_MODEL_RETRIES` "
+        "tries.",
         ge=0,
         allow_inf_nan=False,
     )
     model_concurrency: int = setting(
         16,
         "1 or more",
-        "The most concurrent model calls of all processes. If you do not set it, a local server starts with 1 and "
-        "gets more if it can serve them.",
+        "How many model calls may run at once, in all processes together. If you do not set it, a local server starts "
+        "with 1 and gets more if it can serve them.",
         ge=1,
     )
-    model_rpm: int = setting(0, "0 or more", "The most model calls per minute, of all processes. 0: no limit.", ge=0)
-    book_cost_cap: Money | None = setting(None, AMOUNT, "The most that the model calls of one book may cost.")
+    model_rpm: int = setting(
+        0, "0 or more", "How many model calls may start per minute, in all processes together. 0: no limit.", ge=0
+    )
+    book_cost_cap: Money | None = setting(None, AMOUNT, "The maximum cost of all model calls of one book.")
     account_daily_cost_cap: Money | None = setting(
         None,
         AMOUNT,
-        "The most that the model calls of one account may cost per day (UTC). Default: 5.00 if registration is open, "
-        "billing is off and the model is paid; otherwise no cap.",
+        "The maximum cost of one account's model calls per day (UTC). Default: 5.00 if registration is open, billing "
+        "is off and the model is paid; otherwise no cap.",
     )
     daily_cost_cap: Money | None = setting(
         None,
         AMOUNT,
-        "The most that the model calls of all accounts may cost per day (UTC). Default: 50.00 if registration is "
-        "open, billing is off and the model is paid; otherwise no cap.",
+        "The maximum cost of all accounts' model calls per day (UTC). Default: 50.00 if registration is open, billing "
+        "is off and the model is paid; otherwise no cap.",
     )
     revision: Literal["off", "report", "apply", "compare"] = setting(
         "apply",
@@ -176,8 +184,8 @@ class Config(BaseSettings):
     context_tokens: int | None = setting(
         None,
         "4000 or more",
-        "The most tokens of a model call with a book's text. With 32000 or less, chapters are written with digests of "
-        "the earlier ones, not with their text. Default: the model's context window.",
+        "The maximum number of tokens of a model call that contains a book's text. With 32000 or less, chapters are "
+        "written with digests of the earlier ones, not with their text. Default: the model's context window.",
         ge=4_000,
     )
     mark_origin: Literal["on", "off"] = setting(
@@ -259,7 +267,9 @@ class Config(BaseSettings):
         256, "1 or more", "How many megabytes of exports an account keeps. The oldest are deleted.", ge=1
     )
     exports_for: Interval | None = setting(
-        None, "a time like 24h or 30d", "How long an export is kept. It can be made again. Default: no limit."
+        None,
+        "a time like 24h or 30d",
+        "How long an export is kept. A deleted export can be made again. Default: no limit.",
     )
     covers_per_book: int | None = setting(
         None, "0 or more", "How many covers of a book are kept besides the selected one. Default: all.", ge=0
@@ -285,7 +295,9 @@ class Config(BaseSettings):
         None, "a folder", "The folder of the PostgreSQL programs for the embedded database. Default: the bundled ones."
     )
     pg_old_bindir: Folder | None = setting(
-        None, "a folder", "The folder of an older PostgreSQL's programs, to move its database to the newer version."
+        None,
+        "a folder",
+        "The folder with the programs of an older PostgreSQL, needed to move its database to the newer version.",
     )
     log_format: Literal["console", "json"] | None = setting(
         None, "console or json", "The log format. Default: `console` on a terminal, otherwise `json`."

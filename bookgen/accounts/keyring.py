@@ -93,7 +93,8 @@ class Keyring:
             except Exception:
                 log.exception(
                     "signing_keys_not_read",
-                    to_do="The keys are read again in 5 seconds. If this repeats, report the traceback as a bug.",
+                    to_do="The keys that sign tokens are read again in 5 seconds. If this repeats, report the "
+                    "traceback as a bug.",
                 )
 
     def _keys(self, sealed: list[SealedKey]) -> tuple[bytes, tuple[bytes, ...]]:

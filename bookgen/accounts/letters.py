@@ -47,22 +47,22 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
         action="Set a new password",
         closing=(
             "This link works once and expires in one hour. Setting a password signs out all devices. If you did not "
-            "request it, ignore this e-mail."
+            "request a new password, ignore this e-mail."
         ),
     ),
     LinkPurpose.MAGIC_LOGIN: _Wording(
         subject="Your sign-in link",
         opening="thank you. Your credits are in your account. This link signs you in.",
         action="Sign in",
-        closing="This link works once and expires in 24 hours. To sign in later, request a new password.",
+        closing="This link works once and expires in 24 hours. To sign in again later, request a new password.",
     ),
     LinkPurpose.UNDO_EMAIL: _Wording(
         subject="Your e-mail address is being changed",
         opening="we received a request to change the e-mail address of your account.",
         action="Keep my current address",
         closing=(
-            "This link works once and expires in 7 days. It undoes the change, even if the change has taken "
-            "effect, and signs out all devices. If you requested the change, ignore this e-mail."
+            "This link works once and expires in 7 days. It undoes the change of your e-mail address, even if the new "
+            "address is already in use, and signs out all devices. If you requested the change, ignore this e-mail."
         ),
     ),
     LinkPurpose.APPROVE_EMAIL: _Wording(
@@ -84,21 +84,22 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
     Notice.PASSWORD_CHANGED: _Wording(
         subject="Your password was changed",
         opening="the password of your account was changed.",
-        closing="If this was not you, request a new password now. The link is sent only to this address.",
+        closing="If this was not you, request a new password now. The link to set it is sent only to this address.",
     ),
     Notice.GOOGLE_LINKED: _Wording(
         subject="A Google account was linked to yours",
         opening="the Google account with this e-mail address was linked to your account and can now sign in to it.",
         closing=(
-            "If this was not you, secure that Google account. Then ask the operator of this service to end all "
-            "sessions."
+            "If this was not you, someone else can use your Google account: secure it. Then ask the operator of this "
+            "service to end all sessions of your account here."
         ),
     ),
     Notice.NEW_SIGN_IN: _Wording(
         subject="New sign-in to your account",
         opening="someone signed in to your account with {by}, from a new browser and network.",
         closing=(
-            "If this was not you, request a new password now and ask the operator of this service to end all sessions."
+            "If this was not you, request a new password now and ask the operator of this service to end all sessions "
+            "of your account."
         ),
     ),
 }

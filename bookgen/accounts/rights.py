@@ -78,7 +78,8 @@ class RightsCache:
             except Exception:
                 log.exception(
                     "blocked_accounts_not_read",
-                    to_do="The accounts are read again in 2 seconds. If this repeats, report the traceback as a bug.",
+                    to_do="The list of blocked accounts is read again in 2 seconds. If this repeats, report the "
+                    "traceback as a bug.",
                 )
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 

@@ -132,7 +132,7 @@ class Actor(ABC):
                 log.exception(
                     "error_without_caller",
                     message=type(message).__name__,
-                    what="The request had ended before this error occurred, so its caller was not told.",
+                    what="This error occurred after the request had ended, so the client did not receive it.",
                     to_do="Report the traceback as a bug.",
                 )
             _answer(answer, error=error)

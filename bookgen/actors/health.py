@@ -60,7 +60,8 @@ class Health:
             log.warning(
                 "database_lost",
                 reason=str(error.__cause__ or error),
-                to_do="Start or repair PostgreSQL if it stays unavailable. Books wait and continue by themselves.",
+                to_do="If PostgreSQL stays unavailable, start or repair it. Books in progress wait and continue by "
+                "themselves.",
             )
             self._up.clear()
         self._writes_fail_until = max(self._writes_fail_until, now + WRITE_FAILED_SECONDS.get(sqlstate(error), 0.0))
@@ -149,8 +150,8 @@ class Backlog:
                 "text_dropped",
                 bytes=oldest.size,
                 waiting=len(self._waiting),
-                what="The database was unavailable for so long that memory had no room for all finished texts. The "
-                "oldest one was discarded, and its run fails.",
+                what="While the database was unavailable, finished texts were kept in memory until there was no room "
+                "for more. The oldest text was discarded, and the run that wrote it fails.",
                 to_do="Once the database is back, run: bookgen runs resume --all --failed",
             )
             oldest.scope.reschedule(0)

@@ -201,7 +201,7 @@ class Jobs:
         chapter = must_exist(next((c for c in material.chapters if c.id == job.chapter_id), None))
         if not edits.covers(takes, chapter.target_word_count):
             raise Conflict(
-                "The chapter's target word count was raised meanwhile. Repeat the call (POST "
+                "The chapter's target word count was raised while this call waited. Repeat the call (POST "
                 "/chapters/{id}/regenerate/)."
             )
         earlier: list[Digest] = []

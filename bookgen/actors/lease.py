@@ -216,8 +216,8 @@ class Lease:
         log.warning(
             "lease_lost",
             boot_id=str(self._resources.boot_id),
-            what="This process did not renew its lease (its claim on its books) in time, so other processes may write "
-            "these books now.",
+            what="This process did not renew its lease (its claim on the books that it writes) in time, so other "
+            "processes may write these books now.",
             to_do="If this repeats, look for long statements and locks in the database.",
         )
         self._former, self._resources.boot_id = self._resources.boot_id, uuid4()

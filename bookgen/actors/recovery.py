@@ -297,7 +297,7 @@ class Recovery:
                 "run_not_updated",
                 run_id=str(run.id),
                 reason=str(error.__cause__),
-                to_do="Nothing needs to be done: the service tries again within seconds.",
+                to_do="The service tries to update the run again within seconds.",
             )
         else:
             self._statuses.changed(_key(run))
@@ -346,7 +346,8 @@ async def every(
             log.exception(
                 "periodic_work_failed",
                 work=work.__qualname__,
-                to_do="The service tries again by itself. If this repeats, report the traceback as a bug.",
+                to_do="The service repeats the work that `work` names by itself. If this error repeats, report the "
+                "traceback as a bug.",
             )
         else:
             if asked is not False:

@@ -214,7 +214,8 @@ class Reports:
                 "report_crashed",
                 report_id=report.id,
                 book_id=report.book_id,
-                to_do="The report has failed and costs nothing. Report the traceback as a bug.",
+                to_do="The report has failed and does not count as a proofreading check. Report the traceback as a "
+                "bug.",
             )
             await self._fail(report, owner)
         await self._resources.health.through_outages(lambda: reports.forget_steps(self._resources.pool, report))

@@ -160,7 +160,7 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
 
 
 def _asked_until(until: datetime) -> str:
-    return f"The call is tried again every 30 seconds until {until:%d %B %H:%M} UTC."
+    return f"The service calls the model again every 30 seconds until {until:%d %B %H:%M} UTC."
 
 
 def _worth_a_look(report: RunProgress) -> str:

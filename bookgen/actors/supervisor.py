@@ -160,11 +160,11 @@ class Supervisor:
             log.warning(
                 "runs_wait_for_operator",
                 what=f"This database was restored from a backup of {made_at:%Y-%m-%d %H:%M} UTC. No book is written "
-                "until you continue its runs.",
+                "until you continue the runs that the backup contained.",
                 to_do="To continue the runs, run: bookgen runs resume --all",
             )
         elif self.resources.awaits_operator and not made_at:
-            log.info("runs_continue", what="An operator has let the runs of the restored backup continue.")
+            log.info("runs_continue", what="An operator has allowed the runs of the restored backup to continue.")
         self.resources.awaits_operator = made_at is not None
         return self.resources.awaits_operator
 
@@ -323,7 +323,8 @@ class Supervisor:
             log.warning(
                 "runs_not_released",
                 reason=str(error),
-                what="This process could not hand over its runs. They continue when its lease has ended.",
+                what="This process is stopping and could not hand over its runs. The runs continue when this process's "
+                "lease has expired.",
             )
         cut += self.resources.ledger_writes.tasks  # including those of the tasks cancelled above
         for task in await _finished(cut):  # a job waits for an unreachable database

@@ -121,7 +121,10 @@ class Transactions:
     async def delete_book(self, account_id: int, book_id: int) -> None:
         async with self.locked(account_id, book_id, every_run=True) as (connection, state):
             if state.run and state.run.status.active:
-                raise Conflict("A run of this book has just started, so the book was not deleted. Delete it again.")
+                raise Conflict(
+                    "A run of this book started while you were deleting the book, so the book was not deleted. Repeat "
+                    "the call (DELETE /books/{id}/)."
+                )
             with contextlib.suppress(QuotaExceeded):  # the allowance is used up, which must not prevent the deletion
                 await self.count_job(connection, account_id, book_id, state.job)
                 if await reports.begun_of_book(connection, book_id):

@@ -79,7 +79,10 @@ def build_keyring(config: Config, database: Database, *, create: bool = True) ->
     """Build the ring of keys that sign tokens. Without `create`, a missing secret raises StartupError."""
     file = config.data_dir / "secret.key"
     if not create and config.secret_key is None and not file.exists():
-        raise StartupError(f"There is no {file}. Set BOOKGEN_DATA_DIR or BOOKGEN_SECRET_KEY to what the service uses.")
+        raise StartupError(
+            f"The file {file} does not exist. Set BOOKGEN_DATA_DIR or BOOKGEN_SECRET_KEY to the value that the service "
+            "uses."
+        )
     origin = "BOOKGEN_SECRET_KEY" if config.secret_key else str(file)
     return Keyring(database.http, signing_secret(config), origin=origin)
 

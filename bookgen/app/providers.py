@@ -79,7 +79,7 @@ def build_caps(config: Config, model: TextModel, *, alone: bool = False) -> Cost
         log.warning(
             "cost_cap_cannot_stop",
             model=name,
-            what="The model has no price, so its calls do not count towards the cost caps.",
+            what="The price of this model is unknown, so its calls do not count towards the cost caps.",
             to_do="Add the model's prices to BOOKGEN_MODELS_FILE.",
         )
     return caps

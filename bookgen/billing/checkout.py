@@ -176,13 +176,15 @@ class Payments:
         if max(others, default=checkout_id) > checkout_id:
             await gateway.expire_session(session_id)
             raise Conflict(
-                "Another checkout page for this was opened at the same time. Use that page, or repeat this call."
+                "Another checkout page for the same purchase was opened at the same time. Use that page, or repeat "
+                "this call."
             )
         for other in filter(None, (others[each] for each in others if each != checkout_id)):
             if not await gateway.expire_session(other) and await self._was_paid(other):
                 await gateway.expire_session(session_id)
                 raise Conflict(
-                    "You bought this in another checkout a moment ago. See GET /auth/subscriptions/current/."
+                    "You have just bought this on another checkout page. See your purchase with GET "
+                    "/auth/subscriptions/current/."
                 )
 
     async def _was_paid(self, session_id: str) -> bool:
@@ -237,7 +239,8 @@ class Payments:
         """Receive a webhook event of the processor."""
         if self._webhook is None:
             raise InvalidInput(
-                "This server has no payment keys, so it cannot check events. Its operator must configure payments."
+                "This server has no payment keys, so it cannot verify webhook events. Its operator must configure "
+                "payments."
             )
         await self._webhook.receive(payload, signature)
 
@@ -261,7 +264,7 @@ class Payments:
 
     def _selling(self) -> Fulfilment:
         if not self._sells:
-            raise PaymentsNotConfigured("Billing is off on this server, so nothing can be bought on it.")
+            raise PaymentsNotConfigured("Billing is off on this server, so nothing can be bought.")
         return self._configured()
 
     def _configured(self) -> Fulfilment:
@@ -289,7 +292,7 @@ def _already(sentence: str, owned: Subscription | OwnedAddon) -> str:
     """The error message for buying something that the account has already: `sentence`, and what to do about it."""
     portal = "in the billing portal (POST /auth/subscriptions/portal/)"
     if owned.status is SubscriptionStatus.PAST_DUE:
-        return f"{sentence}, and its last payment failed. Pay it {portal}."
+        return f"{sentence}, and its last payment failed. Make the payment {portal}."
     if isinstance(owned, Subscription) and owned.cancel_at_period_end and owned.current_period_end:
         return f"{sentence} until {owned.current_period_end:%Y-%m-%d}. To keep it, renew it {portal}."
     return f"{sentence} already. Manage it {portal}."

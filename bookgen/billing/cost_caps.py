@@ -135,7 +135,8 @@ class CostBudget:
             log.warning(
                 "reservation_not_released",
                 reason=str(outage),
-                what="The amount reserved for a model call counts towards the cost caps until the end of the day.",
+                what="The cost reserved for a finished model call could not be released, so it counts towards the cost "
+                "caps until the end of the day.",
             )
 
     def _most(self, model: str, most: Usage) -> int:

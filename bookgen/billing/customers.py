@@ -35,7 +35,7 @@ class Customers:
         log.warning(
             "payment_customer_replaced",
             account_id=account_id,
-            what="The payment processor no longer has this account's customer, so a new one was created.",
+            what="The payment processor no longer has a customer record for this account, so a new record was created.",
             before=gone,
             now=made,
         )

@@ -106,7 +106,8 @@ class Fulfilment:
             log.exception(
                 "subscription_not_kept",
                 subscription_id=subscription.id,
-                what="The customer has paid for an upgrade, but the subscription still ends with its period.",
+                what="The customer has paid for an upgrade, but the subscription is still set to end with the current "
+                "period.",
                 to_do="If this repeats, withdraw the cancellation in the Stripe dashboard.",
             )
             return subscription
@@ -128,7 +129,8 @@ class Fulfilment:
             log.exception(
                 "schedule_not_released",
                 subscription_id=subscription.id,
-                what="The customer cannot cancel this subscription in the portal while it has a schedule.",
+                what="An empty schedule of this subscription could not be released. Until the schedule is released, "
+                "the customer cannot cancel the subscription in the billing portal.",
                 to_do="If this repeats, release the schedule in the Stripe dashboard.",
             )
 
@@ -174,7 +176,8 @@ class Fulfilment:
                 checkout=checkout.id,
                 paid=session.amount,
                 offered=checkout.amount_cents,
-                to_do="Nothing was delivered. Look at the payment in the Stripe dashboard, and refund it.",
+                to_do="The customer received nothing for this payment. Look at the payment in the Stripe dashboard, "
+                "and refund it.",
             )
             return Outcome(
                 f"paid {session.amount} cents ({session.currency}), offered {checkout.amount_cents} cents ({CURRENCY})"
@@ -245,7 +248,8 @@ class Fulfilment:
                     account_id=account_id,
                     kind=kind,
                     slug=slug,
-                    to_do="The customer pays twice. Cancel one of the subscriptions in the Stripe dashboard.",
+                    to_do="The customer pays for two plans, or twice for the same add-on. Cancel one of the "
+                    "subscriptions in the Stripe dashboard.",
                 )
             if kind == "plan":
                 descriptions.append(await self._apply_plan(connection, account_id, best))

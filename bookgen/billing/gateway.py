@@ -342,7 +342,7 @@ def _read_one_by_one(listed: Iterable[processor.Object]) -> Iterator[ProcessorSu
                 subscription_id=each.get("id"),
                 status=each.get("status"),
                 to_do="If bookgen sold this subscription, report the traceback as a bug. Until the bug is fixed, "
-                "changes of the subscription are not applied.",
+                "bookgen ignores changes to this subscription.",
             )
             if processor.names_ours(each):
                 raise Unreadable from error
@@ -385,7 +385,7 @@ def _errors(name: str) -> Iterator[None]:
             call=name,
             error=type(error).__name__,
             status=error.http_status,
-            to_do="Correct STRIPE_SECRET_KEY after an AuthenticationError or PermissionError. "
-            "After an APIConnectionError, check whether this machine is online.",
+            to_do="If `error` is AuthenticationError or PermissionError, correct STRIPE_SECRET_KEY. If it is "
+            "APIConnectionError, check whether this machine is online.",
         )
         raise Unavailable(UNREACHABLE) from error

@@ -22,7 +22,9 @@ from bookgen.errors import Conflict, Unavailable
 from bookgen.models import Plan, SubscriptionStatus
 from bookgen.store import payments, plans
 
-UNPAID = "The payment was not completed, so your plan is unchanged. Complete it at `payment_url`, or try again."
+UNPAID = (
+    "The payment was not completed, so your plan is unchanged. Complete the payment at `payment_url`, or try again."
+)
 CANCELED = " The plan change that was scheduled for the end of the period has been canceled."
 
 log = structlog.get_logger()

@@ -115,7 +115,8 @@ class Quota:
             allowed = _covered(await self.plan(db, account_id), hold)
             if target_word_count > allowed:
                 raise self._beyond(
-                    f"This book's run covers up to {allowed:,} words. Stop the run first, then set a longer target.",
+                    f"This book's run is paid for up to {allowed:,} words. Stop the run first, then set a longer "
+                    "target.",
                     target_word_count,
                     allowed,
                 )

@@ -64,7 +64,9 @@ class Webhook:
             await self._set_aside(found)
             return
         if {event.live, self._fulfilment.gateway.live} == {True, False}:
-            raise InvalidInput("The event and this server's payment key must both be live or both be in test mode.")
+            raise InvalidInput(
+                "The webhook event and this server's payment key must both be live or both be in test mode."
+            )
         await payment_events.keep(self._db, event.id, event.type, found, event.created_at)
         try:
             await self.apply(event)
@@ -77,7 +79,7 @@ class Webhook:
     async def _set_aside(self, found: Mapping[str, Any]) -> None:
         """Store a signed event that cannot be read, so that the processor does not send it again."""
         if not isinstance(found.get("id"), str):
-            raise InvalidInput("The event has no id, type or time.")
+            raise InvalidInput("The webhook event has no id, type or time.")
         await payment_events.keep(self._db, found["id"], str(found.get("type")), found, self._clock())
         log.error("payment_event_unreadable", event_id=found["id"], type=str(found.get("type")), to_do=RECONCILE)
 
@@ -104,13 +106,13 @@ class Webhook:
 
 def _parsed(payload: bytes) -> Mapping[str, Any]:
     if _NUL.search(payload):
-        raise InvalidInput("The event contains U+0000, which cannot be stored.")
+        raise InvalidInput("The webhook event contains U+0000, which cannot be stored.")
     try:
         found = orjson.loads(payload)
     except orjson.JSONDecodeError:
-        raise InvalidInput("The event is not JSON.") from None
+        raise InvalidInput("The webhook event is not valid JSON.") from None
     if not isinstance(found, dict):
-        raise InvalidInput("The event is not an object.")
+        raise InvalidInput("The webhook event is not a JSON object.")
     return found
 
 

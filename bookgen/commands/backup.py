@@ -144,13 +144,13 @@ def _why_no_export(*, current: bool, lacking: bool) -> str:
 
 def _summary(path: Path, backup: WrittenBackup, report: DrillReport | None) -> str:
     lines = [
-        f"{path}: {counted(backup.counts)}, {backup.size:,} bytes, as of {backup.made_at:%Y-%m-%d %H:%M:%S} UTC, "
+        f"{path}: {counted(backup.counts)}, {backup.size:,} bytes, as of {backup.made_at:%Y-%m-%d %H:%M:%S} UTC, made "
         f"in {backup.seconds:.1f} s."
     ]
     if backup.missing:
-        lines.append(f"Incomplete. Pictures that are missing or damaged: {len(backup.missing)}.")
+        lines.append(f"The backup is incomplete. Pictures that are missing or damaged: {len(backup.missing)}.")
     if backup.left_out:
-        lines.append(f"Tables that are left out, because they are not bookgen's: {backup.left_out}.")
+        lines.append(f"Tables that the backup leaves out, because they are not bookgen's: {backup.left_out}.")
     if report is None:
         lines.append("Not verified, because --no-drill skipped the trial restore.")
         return "\n".join(lines)
@@ -159,11 +159,17 @@ def _summary(path: Path, backup: WrittenBackup, report: DrillReport | None) -> s
         "the database."
     )
     if report.migrated:
-        lines.append(f"Migrations that the database lacks were tried on the restored copy: {len(report.migrated)}.")
+        lines.append(
+            "Migrations of this version that the database does not have yet were tried on the restored copy: "
+            f"{len(report.migrated)}."
+        )
     if report.export is None:
         lines.append(
-            f"The trial restore did not check that an exported book comes out the same, because {backup.why_no_export}."
+            "The trial restore did not export a book from the copy and compare it with the original, because "
+            f"{backup.why_no_export}."
         )
     else:
-        lines.append(f"The {FORMAT.upper()} of book {report.export} is the same in the restored copy.")
+        lines.append(
+            f"The {FORMAT.upper()} of book {report.export} is the same from the restored copy as from the database."
+        )
     return "\n".join(lines)

@@ -47,7 +47,7 @@ SETTINGS = {
     "autovacuum": "off",
 }
 
-NOT_KEPT = "The backup was not verified and is not kept. Make it again; if this repeats, report it as a bug."
+NOT_KEPT = "The backup was not verified and is not kept. Make another one; if it fails too, report it as a bug."
 
 
 @dataclass(frozen=True, slots=True)

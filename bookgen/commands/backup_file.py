@@ -49,8 +49,8 @@ def require_database(settings: Config) -> None:
     """Raise StartupError if the settings name no database and the data folder has none."""
     if not settings.database_url and not has_cluster(settings.data_dir):
         raise StartupError(
-            f"BOOKGEN_DATA_DIR={settings.data_dir} has no database. Run the command where the service runs, with its "
-            "settings."
+            f"BOOKGEN_DATA_DIR={settings.data_dir} has no database. Run the command where the service runs, with the "
+            "service's settings."
         )
 
 
@@ -94,7 +94,9 @@ def new_file(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Conflict(f"Another process is writing {path}. Wait for its end, or choose another name.") from None
+            raise Conflict(
+                f"Another process is writing {path}. Wait until the process has finished, or choose another name."
+            ) from None
         file.truncate()
         try:
             yield file, partial

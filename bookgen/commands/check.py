@@ -340,7 +340,9 @@ async def files(settings: Config) -> str:
     except FilesUnavailable as error:
         raise StartupError(error.reason) from error
     except FileMissing:
-        raise StartupError(f"{each.place} has lost the file {each.name}. Is the folder mounted?") from None
+        raise StartupError(
+            f"The file {each.name} is missing in {each.place}. If this is a folder, check that it is mounted."
+        ) from None
     others = [each.place for each in samples if each.place != stored.address]
     where = f"{stored.address} can be written and read" if stored.address else "new files are stored in the database"
     return where + (f"; older files are still in {', '.join(others)}: run bookgen files move" if others else "")

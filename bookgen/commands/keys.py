@@ -23,8 +23,8 @@ async def run(options: Namespace) -> int:
         if options.keys_command == "reset":
             await keyring.reset()
             print(
-                f"This database now uses this server's secret, with the fingerprint {keyring.fingerprint}. "
-                "Everyone has to sign in again. Restart every service process with this secret."
+                f"This database now uses this server's secret, with the fingerprint {keyring.fingerprint}. Everyone "
+                "has to sign in again. Restart every process of the service with this secret."
             )
             return 0
         await keyring.require_own()

@@ -170,7 +170,7 @@ class Tools:
         title: str,
         theme: Annotated[str, Field(max_length=500)],
         age_range: Literal["0-3", "3-5", "6-8", "9-12"],
-        characters: Annotated[list[str], Field(description="For each character: name, looks. Hero first.")],
+        characters: Annotated[list[str], Field(description="For each character: name, looks. Main character first.")],
         pages: Annotated[int, Field(ge=8, le=40, multiple_of=2)] = 24,
         language: Language = "en",
     ) -> OutlineAnswer:
@@ -255,13 +255,16 @@ class Tools:
     async def export(
         self,
         book_id: BookId,
-        folder: Annotated[str, Field(description="A folder below the MCP server's own, which is the default.")] = "",
+        folder: Annotated[
+            str, Field(description="A subfolder of the MCP server's folder. Default: that folder itself.")
+        ] = "",
         formats: Annotated[
             list[ExportFormat] | None, Field(description="Default: all formats that the account's plan includes.")
         ] = None,
         overwrite: Annotated[bool, Field(description="Replace existing files.")] = False,
         settings: Annotated[
-            JSON | None, Field(description="Kept with the book: isbn, dedication, font … Null resets a setting.")
+            JSON | None,
+            Field(description="Export settings, saved with the book: isbn, dedication, font … Null resets a setting."),
         ] = None,
     ) -> SavedFiles:
         """Save the book as files. Returns their paths, the chapters without text, and a statement of who wrote what."""

@@ -14,9 +14,13 @@ from bookgen.commands.wording import in_words
 P = ParamSpec("P")
 
 REMEDIES = {
-    "NOT_FOUND": "See the tool `list_books`. A book has no status before the tool `write` is called.",
+    "NOT_FOUND": (
+        "Call the tool `list_books` to find the book's id. A book has no status before the tool `write` is called."
+    ),
     "CONFLICT": "Call the tool `status` to see the book's state.",
-    "GENERATION_IN_PROGRESS": "Pause the run with the tool `steer`, or wait for its end with the tool `status`.",
+    "GENERATION_IN_PROGRESS": (
+        "Pause the run with the tool `steer`, or wait with the tool `status` until the run has ended."
+    ),
     "RATE_LIMIT_EXCEEDED": "Wait a minute.",
     "UPSTREAM_AI_ERROR": "Try again.",
     "CONNECTION_LOST": "Call the tool again: finished work is not repeated.",

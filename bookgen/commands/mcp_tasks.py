@@ -142,7 +142,7 @@ def _outcome(status: JSON, title: str) -> JSON:
     if failure is None:
         told = json.dumps({"title": title, **brief(status)}, ensure_ascii=False)
     else:
-        told = failure["message"] + " Call write again to continue." * failure["retryable"]
+        told = failure["message"] + " Call the tool `write` again to continue." * failure["retryable"]
     result = CallToolResult(content=[TextContent(type="text", text=told)], is_error=failure is not None)
     return {"result": result.model_dump(by_alias=True, mode="json", exclude_none=True)}
 

@@ -132,7 +132,7 @@ async def _steer(options: Namespace, database: Database, quota: Quota) -> int:
     continued = name == "resume" and await backups.waiting_copy(database.http) is not None
     if continued:
         await backups.let_continue(database.http)
-        print("The runs of the restored backup continue.")
+        print("The runs of the restored backup continue now.")
     for each in chosen:
         try:
             print(await _steer_one(transactions, database, name, each))

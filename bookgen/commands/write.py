@@ -30,8 +30,8 @@ SAMPLE = (
     "OPENAI_BASE_URL."
 )
 NO_PRODUCTION = (
-    "The plan of this account includes no productions, so the book is written without an editor's reading and is not "
-    "proofread."
+    "The plan of this account does not include automated production, so the book is written without an editor's "
+    "reading and is not proofread."
 )
 INTERRUPTED = 130
 FIELDS = {  # the book's field that each option sets
@@ -216,7 +216,9 @@ class Journey:
             if look == 2:
                 self._display.say("Drafting the blurb ...")
             await asyncio.sleep(BLURB_LOOK_SECONDS)
-        self._display.say("There is no blurb yet. Export the book again later to have it in the files.")
+        self._display.say(
+            "There is no blurb yet, so the files have none. To add the blurb, export the book again later."
+        )
 
     async def _cover(self, book: BookHandle) -> Path | None:
         """Save the cover and return its path. If the book has no cover, it is generated first.

@@ -90,7 +90,7 @@ class Lines:
 
     def finished(self, book: Mapping[str, Any], files: Sequence[Path]) -> None:
         planned, cost = book["target_word_count"], book["usage"]["cost_micros"]
-        spent = f" It cost {cost / 1_000_000:.2f} {book['usage']['currency']}." if cost else ""
+        spent = f" The book cost {cost / 1_000_000:.2f} {book['usage']['currency']}." if cost else ""
         self.say(
             f"{book['title']} is done: {_count(book['chapters_count'])}, {book['word_count']:,} words of {planned:,} "
             f"planned.{spent}"
@@ -120,9 +120,7 @@ class Lines:
     def missing(self, chapters: Sequence[int]) -> None:
         """Say which chapters are left out of the files because they have no text."""
         numbers = ", ".join(map(str, chapters))
-        self.say(
-            f"Left out of the files because they have no text: chapter{'' if len(chapters) == 1 else 's'} {numbers}."
-        )
+        self.say(f"Not in the files, because they have no text: chapter{'' if len(chapters) == 1 else 's'} {numbers}.")
 
 
 class Terminal(Lines):

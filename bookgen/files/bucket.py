@@ -65,7 +65,7 @@ class Bucket(FilePlace):
             return await call
         except FileNotFoundError as error:
             if "NoSuchBucket" in str(error):
-                raise FilesRefused(f"There is no bucket for {self.address}.") from error
+                raise FilesRefused(f"The bucket of {self.address} does not exist.") from error
             raise
         except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
             raise FilesRefused(f"{self.address} refuses this server: {_first_line(error)}") from error

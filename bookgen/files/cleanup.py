@@ -45,7 +45,8 @@ class FileCleanup:
             except Exception:
                 log.exception(
                     "files_not_swept",
-                    to_do="The cleanup is tried again in a minute. If this repeats, report the traceback as a bug.",
+                    to_do="The cleanup of stored files is tried again in a minute. If this repeats, report the "
+                    "traceback as a bug.",
                 )
             rounds += 1
             await asyncio.sleep(EVERY_SECONDS)

@@ -137,8 +137,8 @@ class Files:
                     "stored_file_missing",
                     place=found.file.place,
                     name=found.file.name,
-                    to_do="An export is made again automatically. If this was a picture, restore the file from a "
-                    "backup or delete the picture.",
+                    to_do="If the file is an export, it is made again automatically. If it is a picture, restore the "
+                    "file from a backup or delete the picture.",
                 )
                 return None
             try:
@@ -171,7 +171,9 @@ class Files:
                 await place.get(each.name)
             except FileMissing:
                 if each in await samples():  # it was not deleted in the meantime
-                    raise FilesRefused(f"{address} has lost the file {each.name}. Is the folder mounted?") from None
+                    raise FilesRefused(
+                        f"The file {each.name} is missing in {address}. If this is a folder, check that it is mounted."
+                    ) from None
         await place.check()
 
     async def _noting_losses(self, address: str, call: Awaitable[T]) -> T:

@@ -127,6 +127,6 @@ class Mover:
             "stored_file_damaged",
             place=found.file.place,
             name=found.file.name,
-            to_do="Put the file back from a backup, or delete the picture.",
+            to_do="Restore the picture's file from a backup, or delete the picture.",
         )
         return False

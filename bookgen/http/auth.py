@@ -141,7 +141,7 @@ async def magic_login(request: web.Request) -> web.Response:
     return await _signed_in(request, result)
 
 
-@docs("auth", "Sign out: forget the session cookie", "Tokens stay valid until they expire.")
+@docs("auth", "Sign out: forget the session cookie", "Access tokens and refresh tokens stay valid until they expire.")
 @response_schema(shapes.MessageSchema, 200)
 async def logout(request: web.Request) -> web.Response:
     response = replies.json({"message": "You are signed out."})
@@ -161,7 +161,11 @@ async def forgot_password(request: web.Request) -> web.Response:
     return replies.json({"message": RESET_SENT if request.app[SERVICES].site.sends_mail else RESET_WRITTEN})
 
 
-@docs("auth", "Set a new password by a mailed link", "The link works once, for one hour. Revokes all tokens.")
+@docs(
+    "auth",
+    "Set a new password by a mailed link",
+    "The link works once and expires in one hour. Setting a password revokes all tokens of the account.",
+)
 @json_schema(shapes.PasswordResetSchema)
 @response_schema(shapes.MessageSchema, 200)
 async def reset_password(request: web.Request) -> web.Response:
@@ -172,9 +176,9 @@ async def reset_password(request: web.Request) -> web.Response:
 @docs(
     "auth",
     "Verify an e-mail address by a mailed link",
-    "Each link works once. The link that is mailed at registration verifies the address. Used without a token of the "
-    "account, it also revokes all tokens, and removes the password if a purchase for this address is waiting until the "
-    "address is verified. The link that is mailed after a change of address works only with a token of the account.",
+    "Each link works once. The link that is mailed at registration verifies the address. If you follow it without a "
+    "token of the account, it also revokes all tokens, and it removes the password if someone bought credits for this "
+    "address before it was verified. The link that is mailed to a new address works only with a token of the account.",
 )
 @response_schema(shapes.MessageSchema, 200)
 @refuses(InvalidInput, AuthenticationRequired)
@@ -201,8 +205,8 @@ async def resend_verification(request: web.Request) -> web.Response:
 @docs(
     "auth",
     "Approve a change of your e-mail address by a mailed link",
-    "Required for a change that was requested without `current_password`. The link works once, and only with a token "
-    "of the account.",
+    "Needed if the change was requested without `current_password` and the old address is verified. The link works "
+    "once, and only with a token of the account.",
 )
 @response_schema(shapes.MessageSchema, 200)
 @refuses(InvalidInput, AuthenticationRequired)
@@ -258,7 +262,11 @@ async def delete_account(request: web.Request) -> web.Response:
     return replies.json({"message": "Your account and everything in it is deleted."})
 
 
-@docs("profile", "Read your profile", "Includes the subscription and its plan. Also accepts the session cookie.")
+@docs(
+    "profile",
+    "Read your profile",
+    "The answer includes the subscription and its plan. The call accepts the session cookie as well as a token.",
+)
 @response_schema(shapes.UserSchema, 200)
 @conditional
 async def read_profile(request: web.Request) -> web.Response:
@@ -271,8 +279,8 @@ async def read_profile(request: web.Request) -> web.Response:
     "Change your names or e-mail address",
     "Fields that you do not send stay unchanged. A new address is pending until you follow the link mailed to it; "
     "until then `email` is the old one. Without `current_password` you also have to follow a link mailed to the old "
-    "address, if that is verified. The old address receives a link that undoes the change for 7 days. The response has "
-    "the `ETag` of `GET /auth/profile/`.",
+    "address, if the old address is verified. The old address receives a link that undoes the change for 7 days. The "
+    "response has the `ETag` of `GET /auth/profile/`.",
 )
 @json_schema(shapes.ProfileChangesSchema)
 @response_schema(shapes.UpdatedProfileSchema, 200)

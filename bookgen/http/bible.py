@@ -19,8 +19,8 @@ from bookgen.store import books
 @docs(
     "outline",
     "Read the story bible",
-    "What is settled about the book: voice, people, places and more. It is generated with the outline, and every "
-    "chapter is written from it.",
+    "What is decided about the book: its voice, people, places and more. The story bible is generated with the "
+    "outline, and every chapter is written from it.",
 )
 @response_schema(shapes.BibleSchema)
 @conditional
@@ -33,10 +33,10 @@ async def read_bible(request: web.Request) -> web.Response:
     "outline",
     "Change the story bible",
     "Send the fields to change. Your fields take precedence over the model's, even if the outline is generated again. "
-    "An empty text or list removes a field. "
-    "Chapters that are not written yet follow it. A written chapter that clearly contradicts it gets a finding of "
-    "the kind `bible` in the book's `quality`; `POST /books/{id}/review/` finds other contradictions. "
-    "Send `If-Match` to avoid overwriting someone else's change.",
+    "An empty text or list removes a field. Chapters that are not written yet follow the changed story bible. A "
+    "written chapter that clearly contradicts the story bible gets a finding of the kind `bible` in the book's "
+    "`quality`; `POST /books/{id}/review/` finds other contradictions. Send `If-Match` to avoid overwriting someone "
+    "else's change.",
 )
 @json_schema(shapes.BibleChangesSchema)
 @response_schema(shapes.BibleSchema)

@@ -27,9 +27,7 @@ class PersonSchema(Body):
             "example": "58.",
         },
     )
-    role = String(
-        MAX_TEXT, metadata={"description": "The person's part in the book.", "example": "The one who tells it."}
-    )
+    role = String(MAX_TEXT, metadata={"description": "The person's part in the book.", "example": "The narrator."})
     wants = String(MAX_TEXT, metadata={"description": "What the person wants.", "example": "A quiet retirement."})
     speech = String(MAX_TEXT, metadata={"description": "How the person speaks.", "example": "In short sentences."})
 
@@ -86,7 +84,7 @@ class BibleSchema(Schema):
     authored = fields.List(
         fields.String(validate=choice(FIELDS)),
         required=True,
-        metadata={"description": "The fields that you wrote; the model wrote the others."},
+        metadata={"description": "The names of the fields that you wrote. The model wrote the others."},
     )
 
 

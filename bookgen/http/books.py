@@ -55,7 +55,7 @@ _CHAPTERS, _END = b',"chapters":[', b"]}"
 @docs(
     "books",
     "List your books, most recently updated first",
-    "Without chapters and covers. Includes the progress of books that are being written.",
+    "The list has no chapters and covers. It includes the progress of books that are being written.",
 )
 @response_schema(shapes.BookListedSchema(many=True))
 @conditional
@@ -86,7 +86,11 @@ async def demo(_request: web.Request) -> web.Response:
     return replies.encoded(demo_book.body())
 
 
-@docs("books", "Create a draft book", "Your quota is used only when writing completes.")
+@docs(
+    "books",
+    "Create a draft book",
+    "Creating a book uses no quota. A book of your plan or a credit is used when the book has been written.",
+)
 @json_schema(shapes.BookCreationSchema)
 @querystring_schema(shapes.BookViewQuerySchema)
 @response_schema(shapes.BookSchema, 201)
@@ -146,7 +150,8 @@ async def delete_book(request: web.Request) -> web.Response:
 @docs(
     "books",
     "Copy a book and its chapters as a new draft",
-    "Includes covers and pictures and uses no image quota. Runs, history and funding stay with the original.",
+    "The copy includes the covers and pictures, and uses no image quota. The original keeps its runs, its history and "
+    "what paid for it; the copy gets none of them.",
 )
 @querystring_schema(shapes.BookViewQuerySchema)
 @response_schema(shapes.BookSchema, 201)

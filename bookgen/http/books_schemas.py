@@ -94,7 +94,11 @@ EXPORT_SETTINGS = (
 class BookCreationSchema(Body):
     title = String(200, minimum=1, required=True, metadata={"example": "The Lighthouse of Forgotten Names"})
     subtitle = String(200, load_default="")
-    author_name = String(MAX_AUTHOR_NAME, load_default="", metadata={"description": "Defaults to the account's name."})
+    author_name = String(
+        MAX_AUTHOR_NAME,
+        load_default="",
+        metadata={"description": "The author's name as printed in the book. Defaults to the account's name."},
+    )
     genre = String(100, load_default="", metadata={"example": "Literary fiction"})
     target_audience = String(200, load_default="", metadata={"example": "Adults who like quiet mysteries"})
     description = String(
@@ -111,7 +115,10 @@ class BookCreationSchema(Body):
         minimum=1,
         maximum=MAX_CHAPTERS,
         metadata={
-            "description": f"Defaults to {DEFAULT_CHAPTERS}, or to one per {WORDS_A_CHAPTER} words if that is less."
+            "description": (
+                f"The number of chapters. Defaults to {DEFAULT_CHAPTERS}, or to one chapter per {WORDS_A_CHAPTER} "
+                "words if that is fewer."
+            )
         },
     )
     target_word_count = Integer(
@@ -131,10 +138,17 @@ class BookChangesSchema(BookCreationSchema):
     """The fields to change: any field of a new book, and the fields that only children's books have."""
 
     theme = String(
-        500, metadata={"description": "The theme. Children's books only. Used when the next outline is generated."}
+        500,
+        metadata={
+            "description": "The story or its message. Children's books only. Used when the next outline is generated."
+        },
     )
     characters = Characters(
-        metadata={"description": "Children's books only. Main character first. Used for the next outline and pictures."}
+        metadata={
+            "description": (
+                "The characters, main character first. Children's books only. Used for the next outline and pictures."
+            )
+        }
     )
 
     def __init__(self, **kwargs: Any) -> None:
@@ -179,20 +193,22 @@ class QualityFindingSchema(Schema):
     )
     after = fields.String(
         metadata={
-            "description": "The passage after the change; empty if it was removed. Present only if the field "
-            "`before` is."
+            "description": "The passage after the change; empty if it was removed. Present only together with `before`."
         }
     )
     follows = fields.String(
         metadata={
-            "description": "The last words before the passage; empty at the beginning of the chapter. Present only if "
-            "the field `before` is."
+            "description": (
+                "The last words before the passage; empty at the beginning of the chapter. Present only together with "
+                "`before`."
+            )
         }
     )
     revision = fields.Integer(
         metadata={
-            "description": "The id of the revision with the model's original chapter. Present only if the field "
-            "`before` is."
+            "description": (
+                "The id of the revision with the model's original chapter. Present only together with `before`."
+            )
         }
     )
 

@@ -116,11 +116,11 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
     "Synchronous. With `instructions`, the model gets the previous text and changes only what you ask for. The "
     "previous text is saved as a revision. With a `passage`, only that passage is rewritten: the chapter stays as it "
     "is, and the answer is a suggestion in a report of the kind `passage`, which you preview and apply like any other "
-    "suggestion. A successful rewrite of a chapter with a target of up to "
-    f"{WORDS_OF_AN_EDIT:,} words, or of such a passage, counts as one AI edit; a longer chapter or passage counts as "
-    f"one edit for each {WORDS_OF_AN_EDIT:,} words or part of them. Rewrites in books that are not paid for yet have "
-    "another limit: in each billing period they may produce, all together, half as many words as your plan allows for "
-    f"one book. Beyond that, the call returns 429 with the `quota_type` `{UNPAID_WORDS}`.",
+    f"suggestion. A successful rewrite of a chapter with a target of up to {WORDS_OF_AN_EDIT:,} words, or of a passage "
+    "of up to that length, counts as one AI edit; a longer chapter or passage counts as one edit for each "
+    f"{WORDS_OF_AN_EDIT:,} words or part of them. Rewrites in books that are not paid for yet have another limit: in "
+    "each billing period they may produce, all together, half as many words as your plan allows for one book. Beyond "
+    f"that, the call returns 429 with the `quota_type` `{UNPAID_WORDS}`.",
 )
 @json_schema(shapes.RewriteSchema)
 @either_response("The chapter, or the suggestion for its passage.", shapes.ChapterSchema, SuggestionSchema)

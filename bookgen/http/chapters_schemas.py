@@ -40,13 +40,18 @@ class PassageSchema(Body):
         minimum=0,
         maximum=MAX_CONTENT,
         required=True,
-        metadata={"description": "The number of characters of the chapter before the passage."},
+        metadata={"description": "Where the passage begins: the number of characters before it in the chapter."},
     )
     end = Integer(
         minimum=1,
         maximum=MAX_CONTENT,
         required=True,
-        metadata={"description": "The number of characters of the chapter up to the end of the passage."},
+        metadata={
+            "description": (
+                "Where the passage ends: the number of characters from the beginning of the chapter to the end of the "
+                "passage."
+            )
+        },
     )
 
     @validates_schema

@@ -44,5 +44,9 @@ class ChildrensCreationSchema(Body):
     )
     content_language = Language()
     blurb = Blurb()
-    author_name = String(200, load_default="", metadata={"description": "Defaults to the account's name."})
+    author_name = String(
+        200,
+        load_default="",
+        metadata={"description": "The author's name as printed in the book. Defaults to the account's name."},
+    )
     export_settings = ChosenSettings(load_default=dict, metadata={"description": EXPORT_SETTINGS})

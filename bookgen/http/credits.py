@@ -40,7 +40,7 @@ async def list_packages(request: web.Request) -> web.Response:
     return replies.json([shapes.shown_package(package, dearest) for package in packages])
 
 
-@docs("credits", "Read your wallet", "All zeros until credits are bought or granted.")
+@docs("credits", "Read your wallet", "All counts are 0 until credits are bought or granted.")
 @response_schema(shapes.CreditBalanceSchema)
 @conditional
 async def read_balance(request: web.Request) -> web.Response:

@@ -18,16 +18,24 @@ class ChapterOriginSchema(Schema):
 
 class TextOriginSchema(Schema):
     model_words = fields.Integer(
-        required=True, metadata={"description": "Words that a model wrote and nobody changed."}
+        required=True, metadata={"description": "The number of words that a model wrote and nobody changed."}
     )
     human_words = fields.Integer(
-        required=True, metadata={"description": "Words of people in paragraphs without a model's words."}
+        required=True,
+        metadata={
+            "description": "The number of words that people wrote, in paragraphs that contain no words by a model."
+        },
     )
     edited_words = fields.Integer(
-        required=True, metadata={"description": "How many words people changed or added in a model's paragraphs."}
+        required=True,
+        metadata={
+            "description": (
+                "The number of words that people changed or added, in paragraphs that contain words by a model."
+            )
+        },
     )
     sample_words = fields.Integer(
-        required=True, metadata={"description": "Words of sample text, which no language model wrote."}
+        required=True, metadata={"description": "The number of words of sample text, which no language model wrote."}
     )
     chapters = fields.List(fields.Nested(ChapterOriginSchema), required=True)
 

@@ -70,7 +70,7 @@ async def preview_pdf(request: web.Request) -> web.Response:
 @docs(
     "export",
     "Read the PDF's pages as HTML",
-    "The whole book with its `export_settings`, or some of its pages. Available on every plan.",
+    "Returns all pages or some of them, laid out with the book's `export_settings`. Available on every plan.",
 )
 @querystring_schema(shapes.PreviewQuerySchema)
 @response_schema(shapes.PreviewDataSchema)
@@ -86,9 +86,9 @@ async def preview_data(request: web.Request) -> web.Response:
 @docs(
     "export",
     "Read pages of the PDF as images",
-    "The PDF is laid out with the `settings` that you send. The `html` of a page contains one image, of the "
-    f"page; its alternative text is the page's text. Each answer has at most {PAGES_OF_A_SCAN} pages. Available on "
-    "every plan.",
+    "The PDF is laid out with the `settings` that you send. Each page's `html` is an `img` element that shows the "
+    f"whole page; its `alt` is the page's text. Each answer has at most {PAGES_OF_A_SCAN} pages. Available on every "
+    "plan.",
 )
 @json_schema(shapes.PreviewRequestSchema)
 @response_schema(shapes.PreviewDataSchema, 200)

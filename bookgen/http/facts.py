@@ -20,8 +20,8 @@ from bookgen.store import books, facts
     "outline",
     "List the facts of the story",
     "What the chapters say about the story, each fact with the passage that states it, in the order of the book. The "
-    "model extracts the facts of a chapter before it writes the next one; those of the last chapter, before the blurb "
-    "or a proofreading report. A fact is listed as long as its passage is in the chapter.",
+    "model extracts the facts of a chapter before it writes the next one. It extracts the facts of the last chapter "
+    "before it writes the blurb or a proofreading report. A fact is listed as long as its passage is in the chapter.",
 )
 @response_schema(shapes.FactSchema(many=True))
 @conditional

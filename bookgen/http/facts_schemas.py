@@ -26,8 +26,10 @@ class FactSchema(Schema):
         allow_none=True,
         validate=choice(FactEvent),
         metadata={
-            "description": "What happens to the `subject`, completed by `value`: `enters` and the place, `born` and "
-            "the date. Null for a fact that no rule compares with others."
+            "description": (
+                "The kind of event, which `value` completes: for `enters`, `value` is the place; for `born`, it is the "
+                "date. Null for a fact that no rule compares with other facts."
+            )
         },
     )
     subject = fields.String(required=True, metadata={"example": "Ada Brook"})

@@ -78,7 +78,8 @@ class OutlineItemSchema(Schema):
     has_content = fields.Boolean(required=True)
     word_count = fields.Integer(required=True)
     is_new = fields.Boolean(
-        required=True, metadata={"description": "Whether the model has written the text since the run started."}
+        required=True,
+        metadata={"description": "Whether the model has written the chapter's text since the run started."},
     )
 
 

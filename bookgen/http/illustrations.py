@@ -45,7 +45,7 @@ async def generate_image(request: web.Request) -> web.Response:
 @docs(
     "illustrations",
     "List a chapter's illustrations, in the order of the text",
-    "Each has the URL of its picture, its caption and its alt text.",
+    "Each illustration has a caption, an alt text and the URL of the picture.",
 )
 @response_schema(shapes.IllustrationSchema(many=True))
 @conditional

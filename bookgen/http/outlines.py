@@ -72,7 +72,7 @@ async def update_outline(request: web.Request) -> web.Response:
 @docs(
     "outline",
     "Rework the titles and summaries of some chapters",
-    "Existing text of these chapters is saved as a revision and cleared, so the next run writes it again.",
+    "The text that these chapters have is saved as a revision and cleared, so the next run writes it again.",
 )
 @json_schema(shapes.ChapterSelectionSchema)
 @querystring_schema(BookViewQuerySchema)

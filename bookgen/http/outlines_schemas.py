@@ -20,7 +20,10 @@ class OutlineEntrySchema(ChapterPlanChangesSchema):
     title = String(200, minimum=1)
     summary = String(5000)
     target_word_count = Integer(minimum=1, maximum=MAX_CHAPTER_WORDS)
-    plan = fields.Nested(ChapterPlanChangesSchema, metadata={"description": "Changes to the chapter's plan."})
+    plan = fields.Nested(
+        ChapterPlanChangesSchema,
+        metadata={"description": "Changes to the chapter's plan. Fields that you leave out stay unchanged."},
+    )
 
     @post_load
     def gather_plan(self, entry: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -40,7 +40,9 @@ class ChapterPlanChangesSchema(Body):
         metadata={"description": "The chapter's scenes, in order.", "example": [EXAMPLE_SCENE]},
     )
     sets_up = _texts("What the chapter prepares for a later chapter, which pays it off.")
-    pays_off = _texts("What earlier chapters prepared and this chapter pays off, worded as in their `sets_up`.")
+    pays_off = _texts(
+        "What this chapter pays off, in the same words as in `sets_up` of the earlier chapter that prepared it."
+    )
     last_image = _text("The image that the chapter ends on.")
     question = _text("Non-fiction: the reader's question that the chapter answers.")
     steps = _texts("Non-fiction: the steps of the answer to `question`, in order.")

@@ -84,7 +84,7 @@ async def list_reports(request: web.Request) -> web.Response:
     return replies.json([shapes.shown_report(report) for report in found])
 
 
-@docs("proofreading", "Read a report", "Poll it until its `status` is `completed` or `error`.")
+@docs("proofreading", "Read a report", "Poll the report until its `status` is `completed` or `error`.")
 @response_schema(shapes.ReportSchema)
 @conditional
 async def read_report(request: web.Request) -> web.Response:
@@ -96,7 +96,7 @@ async def read_report(request: web.Request) -> web.Response:
 @docs(
     "proofreading",
     "Delete a report",
-    "A report in progress is canceled. It counts as a check if its reading has begun.",
+    "A report in progress is canceled. If it has begun to read the book, it counts as a proofreading check.",
 )
 @response_schema(None, 204)
 @refuses(errors.Conflict)
@@ -128,7 +128,7 @@ async def list_suggestions(request: web.Request) -> web.Response:
 @docs(
     "proofreading",
     "Preview a suggestion",
-    "Returns what applying the suggestion would change. Nothing is changed. The digests are SHA-256.",
+    "Returns what applying the suggestion would change, but changes nothing.",
 )
 @response_schema(shapes.PreviewSchema)
 @refuses(errors.Conflict)

@@ -126,7 +126,9 @@ class PreviewSchema(Schema):
     content_digest_before = fields.String(
         required=True, metadata={"description": "SHA-256 of the chapter's content before the change."}
     )
-    content_digest_after = fields.String(required=True)
+    content_digest_after = fields.String(
+        required=True, metadata={"description": "SHA-256 of the chapter's content after the change."}
+    )
 
 
 def _refuse_false(value: bool) -> None:

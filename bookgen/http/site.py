@@ -27,7 +27,11 @@ RECENT_BOOKS = 5
 MODEL_ANSWERS = Budget(50, 86_400)
 
 
-@docs("site", "Read statistics of your books", "Includes the five most recently updated books.")
+@docs(
+    "site",
+    "Read statistics of your books",
+    "How many books, chapters, words, exports and images you have, and the five most recently updated books.",
+)
 @response_schema(shapes.StatsSchema)
 @conditional
 async def show_stats(request: web.Request) -> web.Response:
@@ -98,7 +102,8 @@ async def public_settings(request: web.Request) -> web.Response:
 @docs(
     "site",
     "Ask the support assistant about the product",
-    "Answers from this service's documentation and names its sources. Send earlier messages as `history`.",
+    "The answer is based on this service's documentation and names the pages that it used. Send earlier messages as "
+    "`history`.",
 )
 @json_schema(shapes.QuestionSchema)
 @response_schema(shapes.AnswerSchema)

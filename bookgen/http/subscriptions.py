@@ -66,7 +66,7 @@ async def list_usage(request: web.Request) -> web.Response:
 @docs(
     "subscriptions",
     "Read the funding options for your next book",
-    "The plan's allowance is used before credits. `suggested_source` is the source that would pay for the book.",
+    "The plan's allowance is used before credits. `suggested_source` is the source that would pay for the next book.",
 )
 @response_schema(shapes.BookCreationOptionsSchema)
 @conditional

@@ -54,7 +54,7 @@ class CurrentSubscriptionSchema(SubscriptionSchema):
     subscription = fields.Nested(
         SubscriptionSchema,
         required=True,
-        metadata={"description": "The same subscription as in the fields beside this one."},
+        metadata={"description": "The same subscription again: the same fields and values as outside this object."},
     )
     usage = fields.Nested(UsagePeriodSchema, required=True)
     limits = fields.Dict(required=True)
@@ -92,7 +92,9 @@ class PlanCheckoutResultSchema(Schema):
     upgraded = fields.Boolean()
     redirect_url = fields.String()
     effective_at = fields.DateTime(
-        metadata={"description": "When the change applies. Present only if it is at the end of the paid period."}
+        metadata={
+            "description": "When the change applies. Present only if the change waits for the end of the paid period."
+        }
     )
 
 

@@ -79,7 +79,7 @@ class CallFailed(Exception):
     @property
     def log_to_do(self) -> str:
         """The sentence in the log that tells the operator what to do."""
-        otherwise = "See `detail`." if self.failure in FINAL else "Nothing: the call is repeated automatically."
+        otherwise = "See `detail`." if self.failure in FINAL else "The call is repeated automatically."
         return self.to_do or otherwise
 
     @property

@@ -149,7 +149,8 @@ class RenderPool:
             log.error(
                 "render_worker_died",
                 error="the process ended between two jobs",
-                to_do="No job is lost. If this repeats, look in the system's log for processes killed to free memory.",
+                to_do="The process was idle, so no export was lost. If this repeats, look in the system's log for "
+                "processes killed to free memory.",
             )
             await worker.kill()
         return None

@@ -13,7 +13,7 @@ from bookgen.render.model import Block, Paragraph, Quote, Span
 
 OF_BOOK = "Sample text: no language model wrote this book."
 OF_CHAPTER = "Sample text: no language model wrote this chapter."
-OF_SOME = "Some chapters of this book are sample text, which no language model wrote. Each says so."
+OF_SOME = "Some chapters of this book are sample text, which no language model wrote. Each of them says so."
 NO_RIGHTS = "No rights are claimed in the sample text."
 MAX_RANGES = 8
 

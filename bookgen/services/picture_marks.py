@@ -43,6 +43,7 @@ class PictureMarks:
             log.error(
                 "picture_not_signed",
                 reason=str(error),
-                to_do="Remove origin.pem from the data folder, then restart: a new key is made.",
+                to_do="Remove origin.pem from the data folder, then restart the service, which creates a new signing "
+                "key.",
             )
             return picture

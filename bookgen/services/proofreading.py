@@ -221,7 +221,8 @@ def _preview(suggestion: Suggestion, chapter: Chapter) -> Preview:
     result = applied(found, {suggestion.id})
     if not result.applied:
         raise Conflict(
-            "This suggestion is stale: its text has changed. Start a new report (POST /proofreading-reports/)."
+            "This suggestion is stale: the text that it was made for has changed. Start a new report (POST "
+            "/proofreading-reports/)."
         )
     start, end, after = found.pending[0].start_offset, found.pending[0].end_offset, result.content
     return Preview(

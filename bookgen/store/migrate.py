@@ -197,7 +197,8 @@ async def _apply(dsn: str, connection: asyncpg.Connection, migration: Migration)
                 "migration_waits_for_a_lock",
                 migration=migration.name,
                 held_by=holders,
-                to_do="Let these sessions finish, or end them. If the migration gives up first, run it again.",
+                to_do="The migration waits for a lock that the sessions in `held_by` hold. Let them finish, or end "
+                "them. If the migration gives up first, run it again.",
             )
         await applying
     except asyncpg.LockNotAvailableError as error:

@@ -44,7 +44,7 @@ async def remember(dsn: str, settings: Mapping[str, str]) -> None:
     if missing:
         log.warning(
             "pooler_has_old_sessions",
-            what="The pooler's open sessions do not have these settings of the database role yet.",
+            what="The sessions that the pooler has open do not use the new settings of the database role yet.",
             settings=missing,
             to_do="Make the pooler reconnect, or wait an hour until it closes its old sessions.",
         )

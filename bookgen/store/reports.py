@@ -37,7 +37,8 @@ async def add(db: DB, account_id: int, book_id: int, task: UUID, chapter_ids: Se
         if error.constraint_name != "report_one_active_per_book":
             raise
         raise Conflict(
-            "This book already has an unfinished report. Wait for it (GET /proofreading-reports/?book=…), or delete it."
+            "This book already has an unfinished report. Wait until the report is finished (GET "
+            "/proofreading-reports/?book=…), or delete it."
         ) from None
 
 

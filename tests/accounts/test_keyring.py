@@ -138,8 +138,8 @@ async def test_keys_can_be_rotated_and_reset_from_the_command_line(
     assert [each[0] for each in (rotated, refused, missing, reset)] == [0, 2, 2, 0]
     assert rotated[1].startswith("In 15 seconds, all processes will sign with a new key.")
     assert missing[2] == (
-        f"bookgen: There is no {tmp_path / 'data' / 'secret.key'}. "
-        "Set BOOKGEN_DATA_DIR or BOOKGEN_SECRET_KEY to what the service uses.\n"
+        f"bookgen: The file {tmp_path / 'data' / 'secret.key'} does not exist. "
+        "Set BOOKGEN_DATA_DIR or BOOKGEN_SECRET_KEY to the value that the service uses.\n"
     )
     assert await database.http.fetchval("SELECT count(*) FROM signing_key") == 0
 

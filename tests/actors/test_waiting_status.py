@@ -46,7 +46,7 @@ def test_only_a_running_run_has_an_estimate_of_the_time_left() -> None:
 def test_a_run_that_waits_for_its_model_says_so() -> None:
     assert status.message(progress(RunStatus.RUNNING, NOW), AWAY) == (
         "Waiting for the model since 14:02 UTC: it could not be reached. 3 of 10 chapters finished. The "
-        "call is tried again every 30 seconds until 02 January 14:02 UTC."
+        "service calls the model again every 30 seconds until 02 January 14:02 UTC."
     )
 
 

@@ -141,7 +141,7 @@ async def test_a_refused_change_leaves_no_checkout_open(pool, payments, stripe, 
         ("UPDATE subscription SET status = 'active'", "You are on this plan already"),
         (
             "UPDATE subscription SET status = 'past_due', past_due_since = now()",
-            "payment failed. Pay it in the billing portal",
+            "payment failed. Make the payment in the billing portal",
         ),
         (
             "UPDATE subscription SET cancel_at_period_end = true",
@@ -546,7 +546,7 @@ async def test_an_addon_with_a_failed_payment_must_be_paid_and_is_not_sold_again
     await deliver()
     clock.now += timedelta(days=8)
 
-    with pytest.raises(Conflict, match="Pay it in the billing portal"):
+    with pytest.raises(Conflict, match="Make the payment in the billing portal"):
         await payments.buy_addon(account, "automated-production", "monthly", NOWHERE)
 
 

@@ -32,7 +32,7 @@ async def test_a_verified_backup_restores_into_an_empty_folder_or_database_and_i
     code, out, errors = await run(first, "backup", str(file), **in_folder)
     assert code == 0, errors
     assert "5 files of books" in out
-    assert "The EPUB of book 1 is the same in the restored copy." in out
+    assert "The EPUB of book 1 is the same from the restored copy as from the database." in out
 
     content = file.read_bytes()
     flipped = bytearray(content)

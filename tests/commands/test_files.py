@@ -212,7 +212,7 @@ async def test_a_backup_without_what_is_missing_says_so_and_restores_everything_
 
     assert code == 3, errors
     assert errors == f"bookgen: A picture of book 1 is missing: {name} in {TARGET}.\n"
-    assert "Incomplete. Pictures that are missing or damaged: 1." in out
+    assert "The backup is incomplete. Pictures that are missing or damaged: 1." in out
     assert "Verified by a trial restore in" in out
 
     there = told | {"BOOKGEN_DATABASE_URL": empty_dsn, "BOOKGEN_FILES": "s3://books/copy"}
@@ -258,7 +258,7 @@ async def test_the_check_tries_the_place_and_says_what_is_elsewhere(
     with pytest.raises(StartupError, match=f"The folder {folder} can't be used: No such file or directory"):
         await check.files(told)
     (tmp_path / "files").mkdir()
-    with pytest.raises(StartupError, match=f"{folder} has lost the file [0-9a-f]{{40}}. Is the folder mounted"):
+    with pytest.raises(StartupError, match=f"The file [0-9a-f]{{40}} is missing in {folder}. If this is a folder"):
         await check.files(told)
 
 
@@ -276,7 +276,9 @@ async def test_the_start_is_refused_by_a_place_that_refuses_and_not_by_one_that_
     (tmp_path / "file").write_text("")
     with pytest.raises(StartupError, match=f"BOOKGEN_FILES={tmp_path}/file can't be used: .* Not a directory"):
         await start(files=str(tmp_path / "file"))
-    with pytest.raises(StartupError, match="BOOKGEN_FILES=s3://other can't be used: There is no bucket"):
+    with pytest.raises(
+        StartupError, match="BOOKGEN_FILES=s3://other can't be used: The bucket of s3://other does not exist"
+    ):
         await start(**{**bucket, "files": "s3://other"})
     with pytest.raises(StartupError, match=f"BOOKGEN_FILES={TARGET} can't be used: {TARGET} refuses this server"):
         await start(**{**bucket, "aws_secret_access_key": "wrong"})
@@ -300,7 +302,7 @@ async def test_a_start_is_refused_where_the_folder_with_the_files_is_not_mounted
     assert not (tmp_path / "files").exists()
 
     (tmp_path / "files").mkdir()  # the mount point
-    with pytest.raises(StartupError, match=r"has lost the file [0-9a-f]{40}\. Is the folder mounted"):
+    with pytest.raises(StartupError, match=r"The file [0-9a-f]{40} is missing in .* If this is a folder"):
         async with composed(database, tmp_path, files=str(tmp_path / "files")):
             pass
 

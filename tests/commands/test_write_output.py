@@ -117,7 +117,7 @@ def test_a_finished_book_is_shown_with_its_length_cost_and_blurb(capsys: pytest.
     Lines().finished(finished(usage=usage, blurb="One.\n\nTwo."), [Path("T.pdf")])
 
     assert capsys.readouterr().out.splitlines() == [
-        "T is done: 3 chapters, 900 words of 1,000 planned. It cost 0.31 USD.",
+        "T is done: 3 chapters, 900 words of 1,000 planned. The book cost 0.31 USD.",
         "Its blurb, for the back cover and shops:",
         "  One.",
         "",
@@ -171,8 +171,8 @@ def test_chapters_missing_from_the_files_are_named(capsys: pytest.CaptureFixture
     Lines().missing((2, 5))
 
     assert capsys.readouterr().out.splitlines() == [
-        "Left out of the files because they have no text: chapter 2.",
-        "Left out of the files because they have no text: chapters 2, 5.",
+        "Not in the files, because they have no text: chapter 2.",
+        "Not in the files, because they have no text: chapters 2, 5.",
     ]
 
 

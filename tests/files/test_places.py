@@ -95,7 +95,10 @@ async def test_a_folder_that_can_not_be_made_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("secret", "address", "said"),
-    [("wrong", "s3://books/x", "refuses this server"), (SECRET, "s3://other/x", "no bucket for s3://other/x")],
+    [
+        ("wrong", "s3://books/x", "refuses this server"),
+        (SECRET, "s3://other/x", "bucket of s3://other/x does not exist"),
+    ],
 )
 @pytest.mark.parametrize("call", ["put", "get", "delete"])
 async def test_a_bucket_that_refuses_says_so(server: S3Server, secret: str, address: str, said: str, call: str) -> None:

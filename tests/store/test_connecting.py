@@ -111,7 +111,8 @@ async def test_a_start_without_a_primary_says_so_and_names_all_hosts(address: st
             pass
 
     assert str(refused.value) == (
-        f"BOOKGEN_DATABASE_URL: no server at 127.0.0.1,127.0.0.1{name} takes writes. Is one of them a primary?"
+        f"BOOKGEN_DATABASE_URL: no server at 127.0.0.1,127.0.0.1{name} accepts writes. The address must "
+        "include the primary server."
     )
 
 

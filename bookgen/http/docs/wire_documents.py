@@ -86,7 +86,8 @@ PREFER_MINIMAL = _optional(
     "Prefer", "`return=minimal` (RFC 7240): the answer is the book in its list form, without chapters and covers."
 )
 IF_NONE_MATCH = _optional(
-    "If-None-Match", "The ETag that you have. Returns 304 without a body if the resource has not changed."
+    "If-None-Match",
+    "The ETag of the version that you have. Returns 304 without a body if the resource has not changed since.",
 )
 IF_MATCH = _optional(
     "If-Match",

@@ -76,7 +76,7 @@ async def _settle(storing: Awaitable[None]) -> None:
         log.warning(
             "idempotency_key_not_settled",
             reason=str(error),
-            what="A request was carried out, but the database did not record its end for the Idempotency-Key.",
+            what="A request has ended, but its answer could not be stored under its Idempotency-Key.",
         )
 
 

@@ -63,7 +63,8 @@ class Watchdog:
                 log.warning(
                     "event_loop_blocked",
                     where=self._where(),
-                    to_do="If this repeats on a machine that is not overloaded, report `where` as a bug.",
+                    to_do="If this repeats on a machine that is not overloaded, report it as a bug, with the text of "
+                    "`where`.",
                 )
 
     def _where(self) -> list[str]:

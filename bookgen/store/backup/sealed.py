@@ -137,7 +137,7 @@ class SealedReader:
             raise self._changed(at) from None
         if last:  # an intact chunk, but not the last one of a file
             raise StartupError(f"{self._path} is cut off after {self._file.tell():,} bytes. Use another backup.")
-        raise StartupError(f"{self._path} has bytes after its end. Use another backup.")
+        raise StartupError(f"{self._path} has extra bytes after the end of the backup. Use another backup.")
 
     def _changed(self, at: int) -> StartupError:
         return StartupError(f"{self._path} was changed after it was made, at or after byte {at:,}. Use another backup.")

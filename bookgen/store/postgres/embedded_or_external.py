@@ -85,7 +85,7 @@ async def _reach(setting: str, url: str, session: Mapping[str, str]) -> None:
             await asyncio.sleep(1)
         except asyncpg.TargetServerAttributeNotMatched as error:
             raise StartupError(
-                f"{setting}: no server at {_name(url)} takes writes. Is one of them a primary?"
+                f"{setting}: no server at {_name(url)} accepts writes. The address must include the primary server."
             ) from error
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             reason = str(error) or type(error).__name__
@@ -118,7 +118,10 @@ async def _require_notifications(url: str, direct_url: str | None) -> None:
 
 
 def _behind_a_pooler(setting: str, url: str) -> StartupError:
-    todo = f"Set {DIRECT_URL} to an address that bypasses it. Leases, notifications and migrations need that."
+    todo = (
+        f"Set {DIRECT_URL} to an address that bypasses the pooler. Leases, notifications and migrations need a direct "
+        "connection."
+    )
     if setting == DIRECT_URL:
         todo = "This address must bypass the pooler."
     return StartupError(f"{setting}: {_name(url)} is a transaction pooler, which keeps no session settings. {todo}")

@@ -152,7 +152,7 @@ async def test_a_spread_shows_its_newest_picture_like_the_files(page: BrowserPag
         await account.post(f"/chapters/{spread['id']}/generate-image/", {"prompt": prompt})
 
     await page.open(view(spread))
-    await page.sees("The files show one picture per spread")
+    await page.sees("A spread has room for one picture")
     await page.misses("Position")
     alt = await page.script("return [...document.querySelectorAll('.illustration img')].at(-1).alt")
     await page.press("Read")

@@ -95,4 +95,4 @@ def test_no_chunk_can_be_moved_repeated_left_out_or_brought_from_another_backup(
         [first, foreign, third, last], [last],
     ):  # fmt: skip
         assert "books.backup was changed after it was made" in refusal(start + b"".join(made))
-    assert "books.backup has bytes after its end" in refusal(content + first)
+    assert "books.backup has extra bytes after the end of the backup" in refusal(content + first)

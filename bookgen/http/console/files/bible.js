@@ -48,7 +48,7 @@ export default function Bible({ book, reload: reloadBook }) {
   const by = (name) => (bible.authored.includes(name) ? "Written by you. " : "");
   return html`
     <${Heading}>Story bible<//>
-    <p class="lead">Every chapter is written from this. Your entries stay when the outline is generated again. Chapters that are already written do not change.</p>
+    <p class="lead">Every chapter is written from this story bible. Your entries stay when the outline is generated again. Chapters that are already written do not change.</p>
     <p><button type="button" class="link" onClick=${() => document.querySelector("section.facts h2").scrollIntoView()}>Go to the facts of the story</button></p>
     <${Deviating} book=${book} />
     <form onSubmit=${run} ...${inLanguage(book)}>
@@ -73,7 +73,7 @@ function Deviating({ book }) {
   if (!notes.length) return null;
   return html`
     <section class="deviating" aria-label="Chapters that differ from the bible">
-      <p>These passages differ from the bible. Edit the chapter, or rewrite it with instructions.</p>
+      <p>These passages contradict the story bible. Edit the chapter, or have it rewritten with your instructions.</p>
       <ul>${notes.map((note) => html`
         <li key=${`${note.chapter_number} ${note.excerpt} ${note.detail}`}>
           <a href="#/books/${book.id}/chapters/${book.chapters.find((chapter) => chapter.chapter_number === note.chapter_number)?.id}">Chapter ${note.chapter_number}</a>: ${note.detail} <q ...${inLanguage(book)}>${note.excerpt}</q></li>`)}</ul>

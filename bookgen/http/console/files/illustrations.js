@@ -15,7 +15,7 @@ export function Illustrations({ book, chapter, reload }) {
   const all = chapter.illustrations;
   return html`
     <${Heading} title=${`Pictures in ${chapter.title}`}>Pictures in <span ...${inLanguage(book)}>${chapter.title}</span><//>
-    ${all.length > 1 && isPictureBook(book) && html`<p>The files show one picture per spread: the last one.</p>`}
+    ${all.length > 1 && isPictureBook(book) && html`<p>A spread has room for one picture: the downloaded files show only the newest.</p>`}
     ${all.length > 0 && html`<ol class="plain">
       ${all.map((one, at) => html`<${Illustration} key=${one.id} book=${book} chapter=${chapter} one=${one} name="picture ${at + 1}" isNew=${one.id === newest} reload=${reload} />`)}
     </ol>`}

@@ -127,7 +127,7 @@ function Failed({ book, status, reload }) {
       <p><b>Why:</b> ${plain(failure?.message ?? "The reason is unknown.")}</p>
       <p><b>What next:</b> ${text ?? (failure?.retryable
         ? "Nothing is lost. “Try again” continues with the chapter that failed. Finished chapters are not written again."
-        : "The same request would fail again. First change what caused it, often the chapter’s summary or the idea. Then choose “Resume”.")}</p>
+        : "The same request would fail again. First change the text that caused the failure, often the chapter’s summary or the idea. Then choose “Resume”.")}</p>
       <div class="row">
         <${Command} book=${book} name=${failure?.retryable ? "resume-generation" : starting(status)} reload=${reload} kind="primary">${failure?.retryable ? "Try again" : "Resume"}<//>
         ${failure?.retryable === false && !denied && html`<a href="#/books/${book.id}/outline">Edit the outline</a>`}
