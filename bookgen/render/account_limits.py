@@ -24,10 +24,10 @@ class _Line:
 
 
 class AccountTurns:
-    """Lets each account run `at_once` jobs at a time: each needs a turn. Up to `waiting` more jobs wait for a turn.
+    """Limits each account to `at_once` running jobs: each job needs a turn. Up to `waiting` more jobs wait for a turn.
 
     Accounts that had a job time out in the last REMEMBERED_SECONDS also share a lock: only one job of all these
-    accounts runs at a time. So files that take too long to render occupy at most one worker.
+    accounts runs at a time. So jobs that take too long occupy at most one worker.
     """
 
     def __init__(
@@ -40,7 +40,10 @@ class AccountTurns:
 
     @asynccontextmanager
     async def turn(self, account_id: int) -> AsyncIterator[None]:
-        """A context that holds one of the account's turns. Raises RenderingFailed if too many of its jobs wait."""
+        """A context that holds one of the account's turns.
+
+        Raises RenderingFailed if too many of the account's jobs are waiting.
+        """
         line = self._lines.setdefault(account_id, _Line(self._at_once))
         if line.inside >= self._at_once + self._waiting:
             raise RenderingFailed(

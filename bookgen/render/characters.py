@@ -1,4 +1,4 @@
-"""The characters that text may contain, and its cleaning."""
+"""Which characters a text may contain, and how other characters are removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WIDE = (
 
 
 def is_wide(character: str) -> bool:
-    """Whether the character belongs to a script whose lines may break between any two letters, such as Chinese."""
+    """Whether the character is from a script, such as Chinese, that allows a line break between any two characters."""
     return character >= "\u2e80" and any(first <= character <= last for first, last in _WIDE)
 
 
@@ -32,5 +32,5 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A cleaned title or name in one line, without controls that would reverse the text next to it."""
+    """Clean a title or name and join its lines. Also removes controls that would reverse the text next to it."""
     return " ".join(_TURNING.sub("", clean(text)).split())

@@ -1,7 +1,7 @@
 """The export formats, one table entry each.
 
-Routes, the OpenAPI document, plans, commands, the page and the guides read this table. A writer is imported only when
-it runs, in a worker process, so the service itself loads none.
+The HTTP routes, the OpenAPI document, the plans, the commands, the web page and the user guides read this table. A
+writer is imported only when it runs, in a worker process, so the service itself loads none.
 """
 
 from __future__ import annotations

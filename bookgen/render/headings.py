@@ -21,7 +21,10 @@ def chapter_heading(section: Section, settings: ExportSettings, language: Locale
 
 
 def without_label(title: str, number: int, language: Locale) -> str:
-    """The title without its own label: "Chapter 2: The End" becomes "The End", since "Chapter 2" stands above it."""
+    """The title without the chapter label in front: "Chapter 2: The End" becomes "The End".
+
+    The label is left out because the heading already shows "Chapter 2" above the title.
+    """
     found = re.match(rf"{re.escape(language.chapter.format(number))}\s*[:.–—-]+\s*(?=\S)", title, re.I)
     return title[found.end() :] if found else title
 

@@ -68,7 +68,7 @@ class Job:
 
 
 def last_change(book: Book, chapters: Sequence[Chapter]) -> datetime:
-    """The time of the last change, for the book's files: in UTC and whole seconds, which every format supports."""
+    """The time of the book's last change, for its files: in UTC and whole seconds, which every format supports."""
     last = max([book.updated_at, *(chapter.updated_at for chapter in chapters)])
     return last.astimezone(UTC).replace(microsecond=0)
 

@@ -9,7 +9,10 @@ _TRADITIONAL_SUBTAGS = {"hant", "tw", "hk", "mo"}
 
 @dataclass(frozen=True, slots=True)
 class Locale:
-    """A language's words and conventions. `chapter` is a format string; `quotes` has an outer and an inner pair."""
+    """A language's words and conventions.
+
+    `chapter` is a format string; `quotes` has the outer and then the inner quotation marks.
+    """
 
     tag: str
     contents: str
@@ -49,7 +52,10 @@ class Locale:
         return self.code == "zh" and bool(_TRADITIONAL_SUBTAGS.intersection(self.tag.lower().split("-")))
 
     def chapter_name(self, number: int, title: str) -> tuple[str, str]:
-        """The line with the number, and the title. If the title is only the number, the first line is empty."""
+        """The line with the chapter number, and the title.
+
+        If the title is only the number, the line with the number is empty.
+        """
         label = self.chapter.format(number)
         title = title.strip() or label
         return ("", title) if title.casefold() == label.casefold() else (label, title)

@@ -77,7 +77,10 @@ def _titled(section: Section, book_title: str, language: Locale, *, is_only: boo
 
 
 def _of_chapter(illustrations: Sequence[PlacedPicture], chapter: Chapter, book: Book) -> Sequence[PlacedPicture]:
-    """The chapter's pictures. In a picture book only the newest, since a chapter has one page for a picture."""
+    """The chapter's pictures to print.
+
+    For a picture book, only the newest is printed, since a chapter has one page for a picture.
+    """
     found = [each for each in illustrations if each.chapter_id == chapter.id]
     return [replace(found[-1], position=0)] if found and book.kind is BookKind.CHILDRENS else found
 

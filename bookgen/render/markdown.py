@@ -122,7 +122,7 @@ def _as_heading(block: Block, following: Sequence[Block]) -> Block:
 
 
 def _sole_line(block: Block) -> Spans:
-    """The spans of a paragraph or of a stanza of one line; none for all other blocks."""
+    """The spans of a paragraph, or of a stanza with only one line. Empty for all other blocks."""
     match block:
         case model.Paragraph(spans) | model.Verse((spans,)):
             return spans
@@ -218,7 +218,7 @@ class _Reader:
         return model.Paragraph(spans)
 
     def _numbered_paragraphs(self, token: Token) -> Iterator[Block]:
-        """The numbered paragraphs that Markdown took for a list, each with its number as text again."""
+        """The numbered paragraphs that Markdown parsed as a list. Each gets its number back as text."""
         start = token.attrGet("start")
         number = 1 if start is None else int(start)
         while self._tokens[self._at].type == "list_item_open":
@@ -278,7 +278,10 @@ class _Reader:
 
 
 def _has_figures(column: Sequence[Spans]) -> bool:
-    """Whether a table's column has numbers only, which stand one below the other. Cells may be empty or have a dash."""
+    """Whether a table column has only numbers, at least two, and is therefore aligned right.
+
+    Cells may also be empty or have a dash.
+    """
     texts = [("".join(span.text for span in cell).strip(), any(span.code for span in cell)) for cell in column]
     filled = [(text, is_code) for text, is_code in texts if text not in _NO_FIGURE]
     return len(filled) > 1 and all(_FIGURE.fullmatch(text) and not is_code for text, is_code in filled)
@@ -370,7 +373,10 @@ def _web(href: str) -> str:
 
 
 def polished(spans: Spans, polish: Polish) -> Spans:
-    """Apply `polish` (quotes, dashes) to a whole paragraph at once, since a quotation may cover several spans."""
+    """Apply `polish` (quotes, dashes) to all spans of a paragraph at once.
+
+    A quotation may begin in one span and end in another.
+    """
     if all(span.code for span in spans if span.text):
         return spans
     whole = "\x00".join("\x01" * len(span.text) if span.code else span.text for span in spans)

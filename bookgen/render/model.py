@@ -93,7 +93,7 @@ class ItemList:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. `aligns` has "left", "right" or "center" for each column. All rows have as many cells."""
+    """A table. `aligns` has "left", "right" or "center" for each column. Every row has one cell for each column."""
 
     aligns: tuple[str, ...]
     head: tuple[Spans, ...]
@@ -120,8 +120,8 @@ class Code:
 class Verse:
     """Lines whose breaks are kept, such as a poem, a song or an inscription.
 
-    `indents`: the spaces before each line; empty if no line is indented. `poem_indent`: the spaces before the poem's
-    most indented line, if the stanza belongs to a poem.
+    `indents`: the spaces before each line; empty if no line is indented. `poem_indent`: in a book of verse, the spaces
+    before the most indented line of the whole poem, at least USUAL_INDENT; otherwise 0.
     """
 
     lines: tuple[Spans, ...]
@@ -154,7 +154,7 @@ Block = Paragraph | Heading | Quote | ItemList | Table | Code | Verse | SceneBre
 
 
 def spans_of(block: Block) -> list[Spans]:
-    """All texts of a block, each as one paragraph."""
+    """All texts of a block: one item for each paragraph, table cell, line of code or line of verse."""
     match block:
         case Paragraph(spans) | Heading(_, spans):
             return [spans]
@@ -248,7 +248,7 @@ class PlacedPicture:
 
 @dataclass(frozen=True, slots=True)
 class Poem:
-    """A poem in the contents. `block`: the index of its heading in the chapter. `anchor`: its name as a link target.
+    """A poem in the table of contents. `block`: the index of its heading in the chapter. `anchor`: its link target.
 
     `begins_page`: whether it begins a new page.
     """
@@ -264,8 +264,8 @@ class Section:
     """A chapter. `id` is its id in the service.
 
     A book's only chapter is not `numbered`. `repeats_book_title`: the chapter has the book's title. `labelled`: the
-    first block is a label above the text. `verse`: the book is a book of verse. `poems`: the poems of this
-    chapter that the table of contents has.
+    first block is a notice above the text. `verse`: the book is a book of verse. `poems`: the poems of this chapter
+    that are in the table of contents.
     """
 
     id: int
@@ -295,7 +295,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Manuscript:
-    """A book as all writers see it. `year` is that of the copyright, `changed` the last change in UTC.
+    """A book as all writers see it. `year` is the year of the copyright, `changed` the time of the last change in UTC.
 
     `blurb` has one paragraph per line. The author's idea for the book is never printed, so it is not included.
     """
@@ -319,7 +319,7 @@ class Manuscript:
 
     @property
     def has_contents(self) -> bool:
-        """Whether there is more than one chapter or poem to list."""
+        """Whether a table of contents would list more than one chapter or poem."""
         return any(chapter.numbered or len(chapter.poems) > 1 for chapter in self.chapters)
 
     @property

@@ -22,8 +22,8 @@ _List = tuple[int, int, list[str]]  # the index of its first token, its first nu
 def numbered_paragraphs(tokens: Sequence[Token]) -> frozenset[int]:
     """The indexes of the tokens that open a list although the author meant paragraphs.
 
-    This is assumed of a list whose items all begin with a date, and of a list of one item if no other list ends with
-    the number before it or begins with the number after it.
+    This is assumed of two kinds of lists: a list whose items all begin with a date; and a list of one item, if no other
+    list ends with the number before it or begins with the number after it.
     """
     lists = list(_lists(tokens))
     starts = {first for _, first, _ in lists}

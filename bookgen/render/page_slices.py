@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def some_pages(encoded: bytes, first: int, count: int) -> bytes:
-    """The encoded pages, cut down to `count` of them from number `first`. Empty beyond the last page.
+    """The encoded preview with only `count` pages from page number `first`. Empty if there is no such page.
 
     The JSON is megabytes long, so it is not parsed. A page is found by the text at its start, which cannot occur in its
     HTML because quotes are escaped in JSON.

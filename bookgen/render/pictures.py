@@ -17,7 +17,7 @@ def grey(original: Picture) -> Picture:
 
 
 def inked(original: Picture) -> Picture:
-    """The picture in CMYK. Black replaces what the colours share, so the total never exceeds 200 %."""
+    """The picture in CMYK. Black replaces what the other inks have in common, so their sum never exceeds 200 %."""
     with Image.open(io.BytesIO(original.data)) as image:
         if image.mode == "L":
             return original
@@ -93,7 +93,7 @@ def reduced(original: Picture, most: int) -> Picture:
 
 
 def _xmp(image: Image.Image) -> bytes:
-    """The picture's XMP packet with its mark of origin, for pictures made from this one. Empty if it has none."""
+    """The picture's XMP packet with its mark of origin, to copy into derived pictures. Empty if there is none."""
     return bytes(image.info.get("xmp", b""))
 
 

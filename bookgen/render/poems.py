@@ -19,13 +19,13 @@ _NUMBER = re.compile(rf"[\W_]*(?:\d{{1,2}}|{_ROMAN}|{_ROMAN.lower()})[\W_]*")
 
 
 def with_poems(section: Section) -> Section:
-    """The chapter with its `poems` filled in, and in each stanza the deepest indent of its poem.
+    """The chapter with its `poems` filled in. Each stanza also gets the `poem_indent` of its poem.
 
     A poem begins with a heading of the chapter's highest level. Lower headings, and headings that are only a number,
     belong to the poem above them. If the chapter's only poem has the chapter's title, `poems` stays empty.
 
     A poem begins a new page, unless it and the poem before it both have at most MAX_SHARED_LINES lines. The first poem
-    usually stays on the chapter's first page. It begins a new page only if it stands below other verse, which is longer
+    usually stays on the chapter's first page. It begins a new page only if it stands below other verse that is longer
     than an epigraph, and both together have more than MAX_SHARED_LINES lines.
     """
     section = replace(section, blocks=tuple(_with_poem_indents(section.blocks)))

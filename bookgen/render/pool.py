@@ -29,7 +29,7 @@ MAX_TRIES = 60  # of `run_patiently`, each after the pool's retry_after
 
 
 class RenderLoad(NamedTuple):
-    """The worker processes of a pool, and the jobs that wait for one."""
+    """The number of busy and idle workers of a pool, and of jobs that wait for a worker."""
 
     busy: int
     idle: int
@@ -37,10 +37,11 @@ class RenderLoad(NamedTuple):
 
 
 class RenderPool:
-    """A pool of workers, started on demand: one per core, up to four, but at least one more than an account can use.
+    """A pool of worker processes, started on demand.
 
-    Further jobs wait in a first-in, first-out queue that is bounded in jobs and in bytes. The services take a `turn` of
-    the account before they `run` its job. Each account has two turns, so it has at most two jobs here at a time.
+    It has one worker per core, up to four, but always more than one account can use at once. Further jobs wait in a
+    first-in, first-out queue that is bounded in jobs and in bytes. Callers take a `turn` for the account and `run` its
+    job within this turn. Each account has two turns, so at most two of its jobs are here at a time.
     """
 
     def __init__(
@@ -74,7 +75,10 @@ class RenderPool:
         return RenderLoad(len(self._busy), len(self._idle), max(0, self._queued - self._size))
 
     def turn(self, account_id: int) -> AbstractAsyncContextManager[None]:
-        """A context in which the account may run a job. Raises RenderingFailed if too many of its jobs wait already."""
+        """A context in which the account may run a job.
+
+        Raises RenderingFailed if too many of the account's jobs are already waiting.
+        """
         return self._accounts.turn(account_id)
 
     async def run(self, job: Any) -> Any:
@@ -97,9 +101,10 @@ class RenderPool:
             self._queued_bytes -= len(data)
 
     async def run_patiently(self, account_id: int, job: Any) -> Any:
-        """Take a turn of the account, and run a job. Retry if too many jobs wait or the worker process stops.
+        """Take a turn for the account and run a job. Retries if too many jobs wait or the worker process stops.
 
-        After MAX_TRIES such failures it raises RenderTimeout. Other errors are those of `run`, without a retry.
+        Raises RenderTimeout after MAX_TRIES such failures. Any other error that `run` raises is passed on without a
+        retry.
         """
         tries = 0
         while True:

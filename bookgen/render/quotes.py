@@ -38,7 +38,10 @@ _ELIDED_IN = {code: re.compile(words + _NOT_QUOTED, re.I) for code, words in _EL
 
 
 class _Ahead:
-    """Finds the next match of a pattern after a place. Each call needs a later place, so the text is searched once."""
+    """Finds the next match of a pattern after a place in the text.
+
+    Each call must ask for a later place than the call before, so that the text is searched only once.
+    """
 
     def __init__(self, pattern: re.Pattern[str], text: str) -> None:
         self._pattern = pattern
@@ -54,7 +57,7 @@ class _Ahead:
 
 
 class _Quotes:
-    """Converts one paragraph. `_outer` and `_inner` count the open quotation marks."""
+    """Converts one paragraph. `_outer` and `_inner` count the open double and the open single quotation marks."""
 
     def __init__(self, text: str, language: Locale) -> None:
         self._text = text
@@ -95,7 +98,10 @@ class _Quotes:
         return self._language.quotes[0 if opens else 1]
 
     def _is_double_prime(self, place: int) -> bool:
-        """Whether a double mark after a digit is a double prime (inches): no open quotation needs it as its end."""
+        """Whether a double mark after a digit means inches (a double prime) and does not end a quotation.
+
+        Within an open quotation, this is so if a later mark can end the quotation.
+        """
         if not self._outer:
             return not self._is_open_typeset(place)
         other = self._double_after_other.of(place)
@@ -142,8 +148,8 @@ class _Quotes:
     def _is_leading_apostrophe(self, place: int) -> bool:
         """Whether a single mark before a word is an apostrophe, as in 'tis, although it could open a quotation.
 
-        It is also an apostrophe if no later mark closes it. Exception: outside double quotation marks, at the
-        paragraph's start or after a comma or colon, it opens speech whose end may be in a later paragraph.
+        A mark is also an apostrophe if no later mark closes it. There is one exception: outside double quotation marks,
+        a mark at the paragraph's start or after a comma or colon opens speech that may end in a later paragraph.
         """
         text = self._text
         if _DECADE.match(text, place + 1) or (self._elided and self._elided.match(text, place + 1)):
@@ -163,7 +169,7 @@ class _Quotes:
 
 
 def _opens(previous: str, after: str, *, is_open: bool) -> bool:
-    """Whether a mark between two characters opens a quotation. `is_open`: it could also close an open one."""
+    """Whether a mark between two characters opens a quotation. `is_open`: the mark could also close a quotation."""
     if after.isspace():
         return previous in _OPENERS and not is_open
     if previous in _OPENERS:

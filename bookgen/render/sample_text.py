@@ -35,7 +35,7 @@ def notice(chapters: Sequence[Chapter]) -> str:
 
 
 def label(chapter: Chapter) -> tuple[Block, ...]:
-    """The notice above the chapter's text. Empty if it is not sample text."""
+    """The notice above the chapter's text. Empty if the chapter is not sample text."""
     return (Quote((Paragraph((Span(OF_CHAPTER, italic=True),)),)),) if chapter.is_sample else ()
 
 

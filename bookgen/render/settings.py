@@ -42,7 +42,7 @@ class ExportSettings:
 
     @classmethod
     def cleaned(cls, given: Mapping[str, Any]) -> ExportSettings:
-        """The settings with the values `given`, without the characters in their texts that a page cannot show."""
+        """The settings with the values `given`. Characters that a page cannot show are removed from texts."""
         texts = {name: clean(value).strip() for name, value in given.items() if name in MAX_LENGTHS}
         if "publisher" in texts:
             texts["publisher"] = one_line(texts["publisher"])
@@ -50,7 +50,7 @@ class ExportSettings:
 
     @classmethod
     def of_book(cls, chosen: Mapping[str, Any]) -> ExportSettings:
-        """The settings that are stored with a book, without any that this release does not have."""
+        """The settings stored with a book. Settings that this release does not have are ignored."""
         known = {field.name for field in fields(cls)}
         return cls(**{name: value for name, value in chosen.items() if name in known})
 

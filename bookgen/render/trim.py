@@ -17,7 +17,7 @@ SAFE: float = RULES["interior"]["safe"] * INCH
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """A page size in points. `name` is its name in the API, `font_size` the type size that suits it in points."""
+    """A page size in points. `name` is its name in the API, `font_size` the type size in points that suits the page."""
 
     name: str
     label: str
@@ -59,7 +59,7 @@ DEFAULT_TRIM = "6x9"
 
 
 def kdp_inside(pages: int) -> float:
-    """The smallest inside margin, in points, that KDP accepts for a book of this many pages."""
+    """The smallest inside margin, in points, that Amazon KDP accepts for a book of this many pages."""
     bands: list[tuple[int, float]] = RULES["interior"]["inside"]
     return next((inside for upto, inside in bands if pages <= upto), bands[-1][1]) * INCH
 

@@ -25,11 +25,12 @@ _SENTENCE_END = re.compile(r"""[.!?…。！？:;—–](?:[ \t*_~"'“”‘’
 
 
 def is_in_lines(paragraph: str) -> bool:
-    """Whether a paragraph in a book of prose must keep its line breaks, as a rhyme, an address or a log.
+    """Whether a paragraph in a book of prose must keep its line breaks, as a rhyme, an address or a log must.
 
-    True for two or more short lines. Otherwise there must be three or more lines, each beginning with a dash, a digit
-    or a capital. If one begins with a capital, it may be prose: the result is then False if an editor may have wrapped
-    the lines, if all lines but the last end like a sentence or introduce speech, or if a line is very long.
+    True for two or more lines that are all short. Longer lines are kept only if there are at least three, and each
+    begins with a dash, a digit or a capital. If any begins with a capital, the paragraph may be prose. The result is
+    then False if an editor may have wrapped the lines, if all lines but the last end like a sentence or introduce
+    speech, or if a line is very long.
     """
     lines = paragraph.split("\n")
     if len(lines) == 1 or all(_letters(line) <= MAX_LETTERS_OF_LINES for line in lines):
@@ -44,9 +45,9 @@ def is_in_lines(paragraph: str) -> bool:
 
 
 def lines_in_quote(blocks: Sequence[Block]) -> frozenset[int]:
-    """The blocks of a quotation that are short paragraphs, and the paragraphs that follow one, by their indexes.
+    """The indexes of the blocks of a quotation to set without an indent: each short paragraph, and the block after it.
 
-    They are set without an indent, as the salutation, the figures and the signature of a letter are.
+    So the salutation, the figures and the signature of a letter are not indented.
     """
     short = [isinstance(block, Paragraph) and _is_short(block.spans) for block in blocks]
     return frozenset(index for index in range(len(blocks)) if any(short[max(index - 1, 0) : index + 1]))
@@ -76,7 +77,7 @@ def _may_be_wrapped(lines: list[str]) -> bool:
 
 
 def with_marked_indent(line: str) -> str:
-    """The line with a mark for each space of its indent, unless it begins with a sign of Markdown."""
+    """The line with a mark in place of each space of its indent, unless the text begins with a sign of Markdown."""
     found = _INDENTED.match(line)
     if not found:
         return line
@@ -84,7 +85,10 @@ def with_marked_indent(line: str) -> str:
 
 
 def without_indents(spans: Spans) -> tuple[Spans, tuple[int, ...]]:
-    """The spans without the marks of `with_marked_indent`, and each line's indent in spaces; empty if none has one."""
+    """The spans without the marks of `with_marked_indent`, and each line's indent in spaces.
+
+    The indents are empty if no line is indented.
+    """
     lines = [line for line in lines_by_hand(spans) if any(map(_has_visible_text, line))]
     indents = tuple("".join(span.text for span in line).count(_MARK) for line in lines)
     bare = (replace(span, text=_MARKS.sub("", span.text)) for span in spans)

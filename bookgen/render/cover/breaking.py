@@ -61,7 +61,7 @@ Lines = list[Sequence[Unit]]
 
 
 class Units:
-    """Divides texts in one typeface into units."""
+    """Divides texts in one typeface into units: pieces that are never divided further."""
 
     def __init__(self, typeface: Typeface, language: str, face: DisplayFace, kind: Mapping[str, Any]) -> None:
         self._typeface, self._kind = typeface, kind
@@ -80,7 +80,7 @@ class Units:
         return found
 
     def _word(self, word: str, cost: float, widest: float) -> list[Unit]:
-        """Divide one word into units. `cost`: of a line break after it."""
+        """Divide one word into units. `cost`: the cost of a line break after the word."""
         if not word.isascii() and any(map(is_wide, word)) and not _is_korean(word):
             cut = [part for part, _ in units(word)]
             ends = itertools.pairwise([*cut, ""])
@@ -104,7 +104,7 @@ class Units:
         return found
 
     def _divide_anywhere(self, word: str, cost: float, widest: float) -> list[Unit]:
-        """Divide a word that cannot be hyphenated into units of almost the width `widest`, between any two letters."""
+        """Divide a word that cannot be hyphenated. The units are almost `widest` wide and may end after any letter."""
         found: list[Unit] = []
         held = ""
         for letter in clusters(word):
@@ -175,9 +175,9 @@ def _cheapest(
 ) -> tuple[float, int] | None:
     """Find the best line that ends before the unit `end`. Returns the total cost so far and the line's first unit.
 
-    `before` has the results for the line above: for each unit at which this line can start, the total cost so far, and
-    the first unit of the line above. `reach`: the width of the text before each unit. `mean`, `widest`: the mean and
-    the greatest line width. Returns None if every possible line would be too wide.
+    `before` maps each unit at which this line can start to two results for the line above: the total cost so far, and
+    the index of the first unit. `reach`: the width of the text before each unit. `mean`, `widest`: the mean and the
+    greatest line width. Returns None if every possible line would be too wide.
     """
     last = units[end - 1]
     cost = last.cost if end < len(units) else 0.0

@@ -12,7 +12,7 @@ CONTRAST = 4.5
 
 
 def colour(code: str) -> Colour:
-    """The colour with the code `#rrggbb`."""
+    """Parse a colour written as `#rrggbb`."""
     return int(code[1:3], 16), int(code[3:5], 16), int(code[5:7], 16)
 
 
@@ -37,7 +37,10 @@ def contrast(first: Colour, second: Colour) -> float:
 
 
 def readable(wanted: Colour, ground: Colour, least: float) -> Colour:
-    """The wanted colour, moved towards black or white until its contrast with the ground is at least `least`."""
+    """The wanted colour, moved towards black or white until it is readable.
+
+    Its contrast with the background `ground` is then at least `least`.
+    """
     toward = max((WHITE, BLACK), key=lambda end: contrast(end, ground))
     shades = (mix(wanted, toward, step / 20) for step in range(21))
     return next((shade for shade in shades if contrast(shade, ground) >= least), toward)

@@ -23,10 +23,10 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a drawn cover uses from its book. `palettes`, `motif` and `mood` are names in `cover_options`, or empty.
+    """What the book is about, as far as a drawn cover shows it.
 
-    For a picture book, `figures` are descriptions "name: look", the hero first, and `told` is a text about the place of
-    the story.
+    `palettes`, `motif` and `mood` are names from the module `cover_options`, or empty. For a picture book, `figures`
+    are descriptions "name: look", the hero first, and `told` is a text about the place of the story.
     """
 
     palettes: tuple[str, ...] = ()
@@ -47,9 +47,9 @@ UNKNOWN = Subject()
 class CoverJob:
     """A request for a cover. `seed` is derived from the book, and `variant` numbers the book's covers.
 
-    `style` may name a design family. `picture`: an image file to put the text on, instead of a drawn design.
-    `family`: the design family chosen for the book, used unless `style` names one. If neither names a family, it is
-    chosen at random, but not from those in `avoided`.
+    `style` may name a design family. `picture`: an image file to put the text on, instead of a drawn design. `family`:
+    the design family chosen for the book, used unless `style` names one. If neither names a family, a family that is
+    not in `avoided` is chosen at random.
     """
 
     copy: Copy
@@ -99,7 +99,7 @@ class ReceivedJob:
 
 @dataclass(frozen=True, slots=True)
 class FinishedPicture:
-    """A finished picture. `shows` describes a picture that was drawn for a `PictureJob`; empty for all others."""
+    """A finished picture. `shows` describes the picture if it was drawn for a `PictureJob`, and is empty otherwise."""
 
     picture: Picture
     shows: str = ""

@@ -203,7 +203,7 @@ class Typesetter:
         return max(line.top for line in lines)
 
     def _cased(self, text: str) -> str:
-        """The text in capitals if the face is set in capitals and the script has them."""
+        """The text in capitals if the face is meant for capitals and the script has them; otherwise unchanged."""
         if not self.face.capitals or not spaced(text):
             return text
         match self._tag.split("-")[0].lower():

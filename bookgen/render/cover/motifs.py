@@ -14,7 +14,7 @@ from bookgen.render.scenes.brush import Brush
 
 @dataclass(frozen=True, slots=True)
 class Tones:
-    """An object's colours: `main` for most of it, `second` for details, `line` for lines; `ground` is around it."""
+    """An object's colours: `main` for most of it, `second` for details, `line` for lines, `ground` behind it."""
 
     main: Colour
     second: Colour

@@ -1,4 +1,4 @@
-"""Puts title and author on a picture, the title at its calmer end, and shades the picture until both are readable."""
+"""Puts title and author on a picture, and shades the picture until both are readable."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _mean(image: Image.Image, box: Box) -> Colour:
 
 
 def _worst(image: Image.Image, box: Box, ink: Colour) -> Colour:
-    """The colour in the box with the lowest contrast to the ink."""
+    """The colour in the box with the lowest contrast to `ink`, the colour of the text."""
     data = _small(image, box).tobytes()
     shades = {(data[at], data[at + 1], data[at + 2]) for at in range(0, len(data), 3)}
     return min(shades, key=lambda shade: contrast(ink, shade))

@@ -126,7 +126,7 @@ class Sheet:
         return texts
 
     def _texts(self, measure: float, height: float, share: float, largest: float, small_scale: float) -> Texts:
-        """Set the texts as for `texts`, with the sizes of subtitle and author multiplied by `small_scale`."""
+        """Set the texts as `Sheet.texts` does, with the sizes of subtitle and author multiplied by `small_scale`."""
         gap = self.drawing.width * _GAP * small_scale
         largest_subtitle, largest_author = _SUBTITLE * small_scale, _AUTHOR * small_scale
         subtitle = self._small_text(self.copy.subtitle, self.typography.subtitle, measure, height, largest_subtitle)
@@ -182,7 +182,8 @@ class Sheet:
         """Place title and subtitle at the end `head` of the sheet, and the author at the end `author`: "top" or "foot".
 
         `share`: the title's share of the height. `largest`: its largest size as a share of the sheet's width. `margin`,
-        `top` and `foot` are in units. `align`: 0 is the side where reading starts, 0.5 the middle, 1 the other side.
+        `top` and `foot` are in hundredths of the sheet's width. `align`: 0 is the side where reading starts, 0.5 the
+        middle, 1 the other side.
         """
         unit, page = self.unit, self.page
         if not self.copy.title:
@@ -208,7 +209,7 @@ class Sheet:
         return PlacedTexts(texts, head_top, head_top + texts.head, author_top, x, side, free)
 
     def stack(self, zone: Box, share: float) -> PlacedTexts:
-        """Place all texts below one another, centred in the box `zone`. `share`: the title's share of its height."""
+        """Place all texts below one another, centred in `zone`. `share`: the title's share of the height of `zone`."""
         texts = self.texts(zone.width, zone.height, share)
         top = zone.top + (zone.height - texts.height) / 2
         foot = top + texts.head
@@ -224,10 +225,10 @@ class Sheet:
         author: Colour | None = None,
         author_ground: Colour | None = None,
     ) -> None:
-        """Draw the texts in these colours, adjusted where the contrast with the ground would be too low.
+        """Draw the texts in these colours, adjusted where the contrast with the background would be too low.
 
         A text without a colour gets the palette's ink. `ground`: all colours that occur behind the texts, by default
-        the palette's ground. `author_ground`: the colour behind the author, if it is none of these.
+        the palette's ground. `author_ground`: the colour behind the author, if it is different from `ground`.
         """
         grounds = tuple(ground) or (self.palette.ground,)
         ink, texts = self.palette.ink, placed.texts

@@ -58,8 +58,8 @@ def draw_front(
 def palettes_for(family: Family, subject: Subject) -> Sequence[Palette]:
     """The family's palettes to choose from, at least one.
 
-    If the family has any of `subject.palettes`, only the first of these is returned. Otherwise all that suit the
-    subject's mood are returned, and if none does, all.
+    Returns the first of `subject.palettes` that the family has. If it has none of them, returns the family's palettes
+    that suit the subject's mood, or all its palettes if none does.
     """
     of_family = {palette.name: palette for palette in family.palettes}
     chosen = [of_family[name] for name in subject.palettes if name in of_family]
@@ -82,12 +82,15 @@ def draw_scene(*, seed: str, family: Family, width: float, height: float) -> Dra
 
 
 def scene_of(seed: str, genre: str, variant: int) -> Family:
-    """The design family for a book's picture number `variant`, among the families that work without text."""
+    """The design family for a book's picture number `variant`, chosen among the families that work without text."""
     return _nth(SCENES, f"scene {seed}", genre, variant)
 
 
 def _nth(families: Sequence[Family], seed: str, genre: str, number: int) -> Family:
-    """Family number `number` (from 0, wrapping around) in the book's own random order, its genre's families first."""
+    """The family at position `number` (from 0, wrapping around) in a random order that depends on `seed`.
+
+    Families for the genre come first in this order.
+    """
     chance, genre = random.Random(seed), genre.casefold()
     suited = {family.name: any(word in genre for word in family.genres) for family in families}
     order = sorted(families, key=lambda family: (not suited[family.name], chance.random()))

@@ -46,10 +46,10 @@ _LETTERS_AN_EM = 2.1
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a block is in its poem.
+    """The position of a block within its poem.
 
     `is_whole`: the poem is short enough to stay on one page. `begins`: the block is the first below the poem's title.
-    `ends`: it is the poem's last.
+    `ends`: the block is the poem's last.
     """
 
     is_whole: bool
@@ -61,7 +61,10 @@ _IN_LONG_POEM = _Place(is_whole=False, begins=False, ends=False)
 
 
 def _places(blocks: Sequence[Block], geometry: Geometry) -> dict[int, _Place]:
-    """For a chapter of poems: where each block is in its poem, by the block's index. Each heading begins a poem."""
+    """The position of each block within its poem, by the block's index in the chapter.
+
+    Used for a chapter of poems, in which each heading begins a poem.
+    """
     letters = geometry.measure / geometry.size * _LETTERS_AN_EM  # in a line; an estimate, since Word sets the lines
     titles = [index for index, block in enumerate(blocks) if isinstance(block, model.Heading)]
     places = {}
@@ -81,8 +84,8 @@ def _length(spans: Spans) -> int:
 class BodyWriter:
     """Writes chapters as XML. `notes` collects the document's footnotes.
 
-    `link` takes a URL and `embed` a picture; both return the id of the document's relationship to it. `poems` maps a
-    poem's anchor to the number of its bookmark.
+    `link` adds a URL to the document and `embed` a picture; both return the id by which the XML refers to it. `poems`
+    maps a poem's anchor to the number of its bookmark.
     """
 
     def __init__(
@@ -149,7 +152,7 @@ class BodyWriter:
         return out
 
     def spans(self, spans: Spans, *, rtl: bool | None = None) -> str:
-        """The spans as XML. `rtl`: whether they read from right to left; None: as the book does."""
+        """The spans as XML. `rtl`: whether they read from right to left; None means the book's direction."""
         return "".join(self._span(span, self._rtl if rtl is None else rtl) for span in spans)
 
     def _direction(self, lines: Sequence[Spans]) -> tuple[bool, str]:
@@ -241,12 +244,12 @@ class BodyWriter:
         return "".join(out)
 
     def _is_line(self, item: Sequence[Block]) -> bool:
-        """Whether an item of a list is one line: an estimate, since Word sets the lines."""
+        """Whether a list item takes only one line. This is an estimate, since Word breaks the lines."""
         letters = self._geometry.measure / self._geometry.size * _LETTERS_AN_EM
         return len(item) == 1 and isinstance(item[0], model.Paragraph) and _length(item[0].spans) <= letters
 
     def _indent(self, level: int, step: float, *, first: float) -> str:
-        """The indents of a list item as XML. `first`: that of its first line; negative for a hanging indent."""
+        """The indents of a list item as XML. `first`: the indent of the first line, negative for a hanging indent."""
         left = twips(step * (level + 1))
         hang = f' w:hanging="{twips(-first)}"' if first < 0 else f' w:firstLine="{twips(first)}"'
         return f'<w:tabs><w:tab w:val="left" w:pos="{left}"/></w:tabs><w:ind w:left="{left}"{hang}/>'

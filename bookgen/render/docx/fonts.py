@@ -31,7 +31,7 @@ _STAND_INS = {
 
 @dataclass(frozen=True, slots=True)
 class EastAsian:
-    """Word's name for a language of East Asia, its faces with serifs and without, and their character set."""
+    """An East Asian language: Word's tag for it, its serif and sans-serif fonts, and their character set."""
 
     tag: str
     serif: str
@@ -57,12 +57,12 @@ _HIDDEN = 32  # bytes of a font file that are obfuscated
 
 
 def east_asian(language: Locale) -> EastAsian | None:
-    """The faces for a book in Chinese, Japanese or Korean. None for other languages."""
+    """Word's fonts for a book in Chinese, Japanese or Korean. None for other languages."""
     return _EAST_ASIAN.get("zh-hant" if language.is_traditional else language.code)
 
 
 def embed_fonts(document: Any, xml: str, settings: ExportSettings, language: Locale) -> bytes:
-    """Embed the fonts that the text `xml` needs into the document. Returns the XML of the font table."""
+    """Embed into the document the fonts that its XML `xml` needs. Returns the XML of the font table."""
     letters = _USUAL | {ord(letter) for letter in set(xml)}
     code = CODE if MONO in xml or '"BookCode"' in xml else None
     sources = {each.name: each for each in (BY_SETTING[settings.font], own_script(language.tag), code) if each}

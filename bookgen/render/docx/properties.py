@@ -14,7 +14,7 @@ _USER_DEFINED = "{D5CDD505-2E9C-101B-9397-08002B2CF9AE}"  # the set of propertie
 
 
 def custom_properties(source: SourceType) -> bytes:
-    """The XML of the custom properties, which name the origin of the document's content."""
+    """The XML of the custom properties, which say how the document's content was made."""
     return (
         f'{DECLARATION}<Properties xmlns="{CUSTOM_NAMESPACE}" xmlns:vt="{VALUES_NAMESPACE}">'
         f'<property fmtid="{_USER_DEFINED}" pid="2" name="{PROPERTY}"><vt:lpwstr>{source.uri}</vt:lpwstr></property>'

@@ -156,7 +156,7 @@ class _DocxWriter:
         return paragraph("BookFigure", self._body.drawing(picture, alt, width, width * picture.height / picture.width))
 
     def _contents(self) -> list[str]:
-        """The contents entries: the chapters, and below each of them its poems."""
+        """The entries of the table of contents: the chapters, and below each chapter its poems."""
         out = []
         above = spacing(twips(self._geometry.lead / 2), 80)
         column = twips(self._geometry.size * _NUMBER_EMS)
@@ -233,7 +233,8 @@ class _DocxWriter:
         """Add the headers and footers that all chapters share. Returns their ids by names such as "header-even".
 
         The header of left pages has the book's title, and the footer of all pages has the page number, each only if the
-        settings include it. The header of a chapter's first page is empty. `_chapter_head` adds those of right pages.
+        settings include it. The header of a chapter's first page is empty. `_chapter_head` adds the headers of right
+        pages.
         """
         heads, folios = self._settings.running_heads, self._settings.page_numbers
         number = paragraph("Footer", field("PAGE", "1") if folios else "")
@@ -333,14 +334,15 @@ class _DocxWriter:
 
 
 def _shortened(blurb: str) -> str:
-    """The blurb in at most 255 characters, which is the limit of Word's field."""
+    """The blurb cut to 255 characters, the limit of the Word property that stores it."""
     return blurb if len(blurb) <= 255 else f"{blurb[:254].rsplit(maxsplit=1)[0]}…"
 
 
 def _entry(style: str, title: str, target: int, page: str, properties: str = "", *, number: int | None = None) -> str:
-    """A contents entry for bookmark `target`, which is on `page`. `number`: the chapter's, if it shows one.
+    """An entry of the table of contents, which links to bookmark `target` on page `page`.
 
-    Each page number is a field of its own, because LibreOffice does not update page numbers inside a TOC field.
+    `number`: the chapter's number, if the entry shows it. Each page number is a field of its own, because LibreOffice
+    does not update page numbers inside a TOC field.
     """
     tab = "<w:r><w:tab/></w:r>"
     label = "" if number is None else f"{text(str(number))}{tab}"

@@ -35,7 +35,7 @@ def paragraph(style: str, content: str, properties: str = "") -> str:
 
 
 def field(instruction: str, shown: str, *, outdated: bool = False) -> str:
-    """A Word field that shows `shown`. `outdated`: programs should update it when they open the document."""
+    """A Word field that shows `shown`. `outdated`: ask the program that opens the document to update the field."""
     begin, separate, end = (f'w:fldCharType="{kind}"' for kind in ("begin", "separate", "end"))
     dirty = ' w:dirty="true"' * outdated
     return (
@@ -46,7 +46,7 @@ def field(instruction: str, shown: str, *, outdated: bool = False) -> str:
 
 
 def bookmark(number: int) -> str:
-    """The name of bookmark `number`, to which an entry of the contents leads."""
+    """The name of bookmark `number`, to which an entry of the table of contents links."""
     return f"_Toc{number + 1:04d}"
 
 

@@ -47,7 +47,7 @@ nav ol {{ list-style: none }}
 
 
 def write_fixed_epub(manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> bytes:
-    """The picture book as an EPUB file. `settings` come from `for_spreads`."""
+    """The picture book as an EPUB file. `settings` must come from `layout.spreads.for_spreads`."""
     return _FixedWriter(manuscript, pagination, settings).file()
 
 
@@ -127,7 +127,7 @@ class _FixedWriter(EpubWriter):
         self._sides["title"] = self._end
 
     def _chapter(self, section: Section) -> Any:
-        """Add the picture page and the text page of a spread. Returns the picture page, to which the contents link."""
+        """Add the picture page and the text page of a spread. Returns the picture page, for the table of contents."""
         start = self._pagination.chapter_labels[section.number]
         figure = next(iter(section.figures), None)
         ground = tint(figure.picture) if figure else PLAIN

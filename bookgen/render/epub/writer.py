@@ -42,7 +42,7 @@ _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 class EpubWriter:
-    """Writes one book's file. `summary` and `features` are its accessibility metadata."""
+    """Writes one book's file. `summary` and `features` are the accessibility metadata of the file."""
 
     summary = (
         "Reflowable text with headings, landmarks, a table of contents, page numbers of the printed book "
@@ -110,7 +110,7 @@ class EpubWriter:
 
     @property
     def _shows_contents(self) -> bool:
-        """Whether the contents are a page in the reading order. Reading systems can open them in any case."""
+        """Whether the table of contents is also a page of the book. Reading systems always show it in their menu."""
         return self._settings.include_toc and self._manuscript.has_contents
 
     def _sheet(self) -> bytes:

@@ -187,7 +187,8 @@ class ChapterWriter:
     def _marks(self) -> str:
         """The markers of all printed pages that begin within the next verse, code, table or figure.
 
-        They are written in front of its content. In paragraphs and headings, `_leaf` puts each marker at its word.
+        Callers write these markers in front of the whole block. In paragraphs and headings, `_leaf` puts each marker
+        before the word that begins the page.
         """
         self._block_number += 1
         return "".join(self._mark(start) for start in self._due())
@@ -262,7 +263,8 @@ class _Words:
     def pieces(self, text: str) -> Iterator[str]:
         """Split the text into words and spaces.
 
-        At each `yield`, `count` is the index of the current word in its paragraph, from 0; at a space, of the next one.
+        At each `yield`, `count` is the index of the current word in its paragraph, from 0. At a space, `count` is the
+        index of the next word.
         """
         for part in re.split(f"({SPACES.pattern})", text):
             if not part:
@@ -291,7 +293,7 @@ def _with_wide_gaps(spans: Spans) -> Spans:
 
 
 def _indents(verse: model.Verse, line: int) -> str:
-    """A `style` with the indents of a verse line and its continuation; empty if they are those of the style sheet."""
+    """The `style` attribute with the indents of a verse line. Empty if the style sheet already sets these indents."""
     indent = verse.indent(line)
     styles = [f"margin-inline-start: {indent:g}em"] * bool(indent)
     if verse.poem_indent:

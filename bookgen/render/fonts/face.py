@@ -14,7 +14,7 @@ class Face:
     """A font that collects, while words are shaped, the characters to embed in the finished file.
 
     A character is a glyph together with the text it represents. If one glyph represents different texts, as happens
-    with ligatures, it gets several numbers, so that copied text is what was written.
+    with ligatures, it gets a number for each text, so that text copied from the file is correct.
     """
 
     def __init__(self, key: str, path: Path, variations: dict[str, float] | None = None, index: int = 0) -> None:
@@ -72,7 +72,7 @@ class Face:
         return width
 
     def code(self, number: int) -> str:
-        """Character `number` as written in a PDF string: two bytes, with special ones escaped."""
+        """Character `number` as it is written in a PDF string: two bytes, with special characters escaped."""
         code = self._codes.get(number)
         if code is None:
             high, low = divmod(number, 256)

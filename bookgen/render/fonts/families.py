@@ -36,7 +36,10 @@ class Source:
 
     @property
     def release(self) -> str:
-        """The version of the font: its package's version, or the name and size of the file if it is in no package."""
+        """The version of the font: its package's version.
+
+        Without a package, it is the font's name with the size of its file.
+        """
         if self.package:
             from importlib.metadata import version  # slow to import, and only needed here
 
@@ -70,8 +73,8 @@ def variable(
 ) -> Source:
     """A variable typeface: one file, or two with italics. The package and the files are named after `name`.
 
-    `axes`: the axes as in the file's name. `optical`: the optical size of body text, in points; None without such an
-    axis. `weights`: the weights for regular and bold.
+    `axes`: the axes as in the file's name. `optical`: the optical size of body text, in points; None if the font has no
+    such axis. `weights`: the weights for regular and bold.
     """
     upright = f"{_stem(name)}[{axes}].ttf"
     slanted = f"{_stem(name)}-Italic[{axes}].ttf" if italic else upright
@@ -85,7 +88,7 @@ def static(name: str, styles: tuple[str, str, str, str] = ("Regular", "Italic", 
 
 
 def _own(name: str, bold: str = "Regular") -> Source:
-    """An upright typeface whose files are part of bookgen. `bold`: the file's style that is used for bold."""
+    """An upright typeface whose files are part of bookgen. `bold`: the style name of the file used for bold."""
     files = [f"{_stem(name)}-{style}.ttf" for style in ("Regular", bold)]
     return Source(name, files[0], files[0], files[1], files[1], variable=False)
 

@@ -1,6 +1,7 @@
 """The languages for which this machine has no font, and what to install.
 
-Run as a module, it prints their tags. The service runs it as a separate process, because the service loads no fonts.
+Run as a module, it prints the tags of these languages. The service runs it as a separate process, because the service
+loads no fonts.
 """
 
 from __future__ import annotations

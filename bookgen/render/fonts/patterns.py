@@ -1,7 +1,7 @@
 """Liang's hyphenation patterns, from the dictionaries in the package pyphen.
 
-A pattern is parsed only when a word needs it: a book needs a few thousand, and pyphen itself takes longer to read them
-all than a short book takes to set.
+A pattern is parsed only when a word needs it. A book needs a few thousand patterns; pyphen itself would parse all of
+them, which takes longer than laying out a short book.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Patterns:
 
 @cache
 def patterns(language: str) -> Patterns | None:
-    """The patterns for a BCP 47 tag, or for its language in any country. None if there are none."""
+    """The patterns for a BCP 47 tag, or for the same language in another country. None if there is no dictionary."""
     wanted = language.replace("-", "_").lower()
     while wanted:
         if found := _dictionaries().get(wanted):
@@ -75,7 +75,8 @@ def patterns(language: str) -> Patterns | None:
 def _dictionaries() -> dict[str, Path]:
     """The dictionary files by language tag, such as "de_at" or "fr".
 
-    If a language has files only for countries, the language alone gets the first of these in alphabetical order.
+    If a language has files only for countries, the tag of the language alone gets the first of these files in
+    alphabetical order.
     """
     found: dict[str, Path] = {}
     for path in sorted((package_folder("pyphen") / "dictionaries").glob("hyph_*.dic")):

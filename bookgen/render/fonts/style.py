@@ -92,7 +92,7 @@ class Style:
         return found
 
     def is_half(self, mark: str) -> bool:
-        """Whether half of the em that an opening or closing mark fills is empty: before or after it."""
+        """Whether the font draws this opening or closing mark a full em wide, with one half of the em empty."""
         known = self._halves.get(mark)
         if known is None:
             known = self._halves[mark] = self._measure_half(mark)
@@ -149,7 +149,7 @@ class Style:
         return width, fragment
 
     def _has_other_text(self, numbers: list[int], text: str) -> bool:
-        """Whether the glyphs would be copied as another text, because they already represent other letters."""
+        """Whether text copied from the glyphs would be wrong, because they already represent other letters."""
         face = self.face
         return face.has_outlines_in_cff and "".join(face.text_of[number] for number in numbers) != text
 
@@ -195,7 +195,10 @@ class Style:
 
 
 def meet_halfway(before: str, after: str) -> bool:
-    """Whether two texts meet in a pair of marks with an empty half em between them, if their faces draw them so."""
+    """Whether `before` ends and `after` begins with punctuation marks that may leave an empty half em between them.
+
+    Whether the half em is really empty depends on the fonts.
+    """
     return _PAIR.search(before[-1:] + after[:1]) is not None
 
 
@@ -208,7 +211,7 @@ def _lift(height: int) -> str:
 
 
 def _with_actual_text(text: str, fragment: str) -> str:
-    """The fragment with `text` attached as the text that is copied from the PDF, whatever the glyphs represent.
+    """The fragment with `text` attached, so that copying from the PDF gives `text`, whatever the glyphs represent.
 
     The result is used inside a PDF show-text array.
     """

@@ -61,7 +61,7 @@ _RANKS = ("notoserif", "notosans", "dejavuserif", "dejavusans")
 
 
 def system_sources(language: str) -> tuple[Source, ...]:
-    """The machine's fonts, best first. From a collection, the face for the language is taken."""
+    """The fonts installed on the machine, best first. From a font collection, the face for the language is used."""
     found = _found()
     sources = []
     for regular, bold, collection in _KNOWN:

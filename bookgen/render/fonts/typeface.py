@@ -104,7 +104,7 @@ class Typeface:
         return tuple(self._mixed(text, style, kind, wide))
 
     def _wide_marks(self, text: str, kind: dict[str, Any]) -> Source | None:
-        """The font in which to set marks such as “ and … that Latin and Chinese share. None if the style's own will do.
+        """The font for marks such as “ and …, which Latin and Chinese share. None to keep the font of the style.
 
         In Chinese and Japanese, these marks get the font of the ideographs if the text contains ideographs or doubled
         marks, or consists only of such marks.
@@ -131,7 +131,7 @@ class Typeface:
             yield held, current
 
     def _parts(self, text: str, style: Style) -> Iterator[str]:
-        """Divide the text into words, to set each in one face. A word that no face covers is divided into letters."""
+        """Divide the text into words, to set each word in one face. A word that no face has is divided into letters."""
         for script, letters in groupby(clusters(text), _script):
             word = list(letters)
             whole = "".join(word)
@@ -197,9 +197,9 @@ class Typeface:
 
 @cache
 def has_alphabet(source: Source, tag: str) -> bool:
-    """Whether a face has the alphabet of a language, as far as that is Latin, Greek or Cyrillic.
+    """Whether a face has the Latin, Greek or Cyrillic letters of a language. Other scripts are not checked.
 
-    A face may lack a few of the letters. If it lacked more, too many words would mix two faces.
+    A face may lack a few of the letters. If it lacks more, too many words would mix two faces.
     """
     words = locale(tag)
     sample = words.contents + words.chapter + words.rights + words.notes

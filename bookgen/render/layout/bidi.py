@@ -43,13 +43,16 @@ def is_rtl(text: str) -> bool:
 
 
 def spaces(gap: Gap) -> str:
-    """A gap as text. All its spaces but the last are no-break spaces, since HTML merges several normal ones."""
+    """The spaces of a gap between words. All but the last are no-break spaces, since HTML would merge normal spaces."""
     count = round(gap[0])
     return "\u00a0" * (count - 1) + " " * (count > 0)
 
 
 def reads_rtl(lines: Sequence[Spans], book: bool) -> bool:
-    """Whether a text reads from right to left: as the `book` does, unless all its letters have the other direction."""
+    """Whether a text reads from right to left.
+
+    It reads as the `book` does, unless all its letters have the other direction.
+    """
     text = "".join(span.text for spans in lines for span in spans if not span.code)
     if has_rtl(text) == book:
         return book
@@ -158,7 +161,7 @@ def _brackets(texts: Sequence[str], kinds: list[str], paragraph: str) -> None:
 
 
 def _neutral(kinds: list[str], paragraph: str) -> None:
-    """Apply rules N1 and N2: neutrals between parts of one direction take it; others take the paragraph's."""
+    """Apply rules N1 and N2: neutrals between parts of one direction get this direction; others get the paragraph's."""
     at = 0
     while at < len(kinds):
         end = at

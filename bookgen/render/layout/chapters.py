@@ -74,7 +74,7 @@ def _keep_whole(rows: list[Row], poems: list[int], lines: int, above: float) -> 
 
 
 def _page_rows(rows: list[Row], cut: Cut, looseness: Looseness) -> list[Row]:
-    """The rows of page `cut`, with the paragraphs in its `changes` set longer or shorter.
+    """The rows of page `cut`. Paragraphs named in `cut.changes` are set a line longer or shorter.
 
     If the page begins within a table, the table's head is repeated at the top.
     """

@@ -24,7 +24,7 @@ _STROKE = 0.5  # points
 def code_size(blocks: Sequence[Block], setter: Setter, measure: float) -> float:
     """The type size in points for the code of a chapter: the largest at which all lines fit into `measure` points.
 
-    Lines of more than 80 columns are not counted. If the others do not fit even in the smallest size, it is that size.
+    Lines of more than 80 columns are ignored. If the remaining lines do not fit at any size, the smallest size is used.
     """
     widths = [_width(_words(line, setter)) for lines in _codes(blocks) for line in lines if len(line) <= _MAX_COLUMNS]
     widest = max(widths, default=0.0)
@@ -58,7 +58,10 @@ def code_rows(
 
 
 def _space(rows: Sequence[Row], share: float) -> None:
-    """Set the heights of the rows: as much closer as their type is smaller, and a whole number of grid lines in all."""
+    """Set the heights of the rows in proportion to their type size, and fill the last grid line.
+
+    `share`: the type size of the code as a share of the text's.
+    """
     for row in rows:
         row.units, row.off_grid = in_sixteenths(share), True
     for row in rows[-1:]:

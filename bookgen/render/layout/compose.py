@@ -26,7 +26,7 @@ def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: b
     """Create the tools to set one book's text: fonts, line breaking and page geometry.
 
     The fonts are opened anew for each file, since they collect the glyphs to embed in it. With `measuring`, characters
-    that no font has are no error.
+    that no font has raise no error.
     """
     speech = language(manuscript.language)
     maker = WordMaker(Typeface(settings.font, manuscript.language, measuring=measuring), rtl=speech.rtl)
@@ -37,7 +37,10 @@ def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: b
 
 
 class Composer:
-    """Lays out one book. With `measuring`, only for `pagination()`: characters that no font has are then no error."""
+    """Lays out one book.
+
+    Set `measuring` if only `pagination()` is needed: characters that no font has then raise no error.
+    """
 
     def __init__(self, manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> None:
         self._manuscript = manuscript
@@ -77,7 +80,7 @@ class Composer:
         return self._pagination(front, chapters)
 
     def _pagination(self, front: Sequence[Page], chapters: Sequence[ChapterPages]) -> Pagination:
-        """The pagination. The number of pages is even, as printers require."""
+        """The pagination of the laid-out chapters. The page count is rounded up to an even number for printers."""
         pages = len(front) + max((chapter.before + len(chapter.pages) for chapter in chapters), default=0)
         labels = {chapter.section.number: str(chapter.first) for chapter in chapters}
         poems = {poem: str(chapter.first + page) for chapter in chapters for poem, page in chapter.poems.items()}
@@ -118,7 +121,10 @@ class Composer:
         return pages
 
     def _entries(self, chapter: ChapterPages) -> list[ContentsEntry]:
-        """The chapter's entry in the contents. If its title is the book's, the entries of its poems instead."""
+        """The chapter's entry in the table of contents.
+
+        If the chapter has the book's title, its poems are listed instead: one entry for each.
+        """
         section, pages = chapter.section, chapter.poems
 
         def label(page: int) -> str:
@@ -196,7 +202,7 @@ class Composer:
         page.placed.append(Placed(TextMark(line, 0.0, geometry.small), geometry.folio))
 
     def _to_sides(self, pages: Sequence[Page]) -> None:
-        """Move every page's text sideways, away from the spine. For screens, which have no spine, centre it."""
+        """Move every page's text sideways, away from the spine. A screen has no spine, so the text is centred there."""
         geometry, rtl = self._geometry, self._setter.language.rtl
         for index, page in enumerate(pages):
             if page.kind == "cover":

@@ -21,9 +21,10 @@ _LEAST = 7.0  # points; printers accept no smaller type
 
 @dataclass(frozen=True, slots=True)
 class ContentsEntry:
-    """A chapter or a poem. `page` is its page number, `number` the number of the chapter; both may be empty.
+    """A chapter or a poem in the table of contents.
 
-    `description` is the text alternative of the link.
+    `page` is its page number, `number` the number of the chapter; both may be empty. `description` is the text
+    alternative of the link.
     """
 
     title: str
@@ -50,7 +51,7 @@ class _Title:
 
 
 class ContentsPages:
-    """Sets entries on pages, from left to right, or mirrored in a right-to-left book."""
+    """Sets the entries on pages, from left to right, or mirrored in a right-to-left book."""
 
     def __init__(self, setter: Setter, first: Page, entries: Sequence[ContentsEntry]) -> None:
         self._setter = setter
@@ -79,7 +80,7 @@ class ContentsPages:
         return self._pages
 
     def _make_room(self, titles: Sequence[_Title], first: int) -> None:
-        """Begin a new page if the title with index `first` and the titles kept with it do not fit on this one.
+        """Begin a new page if the title with index `first` and the titles kept with it do not fit on the current page.
 
         A chapter is kept with its first poem, and the last poem but one with the last poem.
         """

@@ -42,7 +42,7 @@ _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
 @dataclass(frozen=True, slots=True)
 class TextFrame:
-    """The frame of blocks: insets in points at the start and end of lines, and the structure element around them."""
+    """The frame that blocks are set in: insets in points at the start and end of lines, and the structure element."""
 
     left: float
     right: float
@@ -97,7 +97,7 @@ class Flow:
             self.rows.pop()
 
     def _keep_announcement(self, blocks: Sequence[Block], index: int) -> None:
-        """Keep the block set last on the page of the next one if it announces it."""
+        """Keep the last row on the same page as the next block if block `index` announces that block."""
         if announces(blocks[index], blocks[index + 1 : index + 2]):
             self.rows[-1].keep = True
 
@@ -185,10 +185,10 @@ class Flow:
         self._flush = False
 
     def _words(self, spans: Spans, lines: Sequence[Spans], *, wide: bool = False) -> Words:
-        """The words of `spans`, one of the `lines` of a paragraph or poem.
+        """The words of `spans`, which are one of the `lines` of a paragraph or poem.
 
-        The direction is determined from all `lines`, so that each line gets the same; in a list it is the book's.
-        `wide`: keep the width of several spaces in a row.
+        The direction is determined from all `lines`, so that each line has the same direction. In a list, it is the
+        book's direction. `wide`: keep the width of several spaces in a row.
         """
         words = self._maker.words_as_spaced(spans) if wide else self._maker.words(spans)
         if (self._rtl or words.mixed) and not self._in_item:

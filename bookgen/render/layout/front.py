@@ -105,7 +105,7 @@ class FrontMatter:
         return pages
 
     def contents(self, entries: Sequence[ContentsEntry]) -> list[Page]:
-        """The table of contents."""
+        """The pages of the table of contents, with its heading."""
         page = Page("toc")
         heading: list[_Part] = [(self._setter.language.contents, 1.6, 0.0, "H1", {"display": True})]
         self._stack(page, self._geometry.lead * 3, heading)
@@ -157,10 +157,10 @@ def anchor(section: Section) -> str:
 
 
 def copyright_paragraphs(manuscript: Manuscript, settings: ExportSettings, language: Locale) -> list[str]:
-    """The paragraphs of the copyright page: copyright, publisher, ISBN and watermark, as far as there are any.
+    """The paragraphs of the copyright page: copyright, publisher, ISBN and watermark, as far as the book has them.
 
-    If the settings include no copyright page, only the watermark is returned. If they include no title page, which
-    would show the notice about sample text, this notice comes first in both cases.
+    If the settings include no copyright page, only the watermark is returned. The notice about sample text is added in
+    front if the settings include no title page to show it.
     """
     notice = [] if settings.include_title_page else [manuscript.notice]
     if not settings.include_copyright_page:
@@ -177,7 +177,10 @@ def copyright_paragraphs(manuscript: Manuscript, settings: ExportSettings, langu
 
 
 def _rights(manuscript: Manuscript, language: Locale) -> list[str]:
-    """The standard copyright notice. It claims no copyright in sample text: none at all if all text is sample text."""
+    """The standard copyright notice, without a claim to sample text.
+
+    If all text is sample text, the notice claims no rights at all.
+    """
     if manuscript.notice == sample_text.OF_BOOK:
         return [sample_text.NO_RIGHTS]
     claimed = [f"{language.copyright} {_COPYRIGHT_SIGN} {manuscript.year} {manuscript.author}", language.rights]

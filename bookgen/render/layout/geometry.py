@@ -64,7 +64,7 @@ class Geometry:
 
 
 def geometry(settings: ExportSettings, trim_name: str, *, leading: float = 1.0) -> Geometry:
-    """The geometry of a book's pages. `leading`: how much more room its language needs between lines, as a factor."""
+    """The geometry of a book's pages. `leading`: a factor for the line spacing, which some languages need larger."""
     trim = TRIMS[trim_name]
     size = settings.font_size or trim.font_size
     single = _SINGLE * leading

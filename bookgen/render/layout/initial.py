@@ -23,7 +23,7 @@ _GAP = 0.12  # of the type size, between the letter and the text
 def set_lead_in(words: Words, typeface: Typeface) -> None:
     """Set the first words in small capitals, in place, if the face has them.
 
-    In a short paragraph that is no sentence, such as a date or the address of a letter, they stay as they are.
+    A short paragraph that is not a sentence, such as a date or the address of a letter, is not changed.
     """
     plain = typeface.style()
     count = len(words.tokens)

@@ -23,10 +23,12 @@ _End = tuple[int, int, float, float, float]  # the word, the place in it, and th
 
 
 class Breakpoint(NamedTuple):
-    """A place where a line may end. `at` is 0 after the word, > 0 inside it with a hyphen, < 0 inside without one.
+    """A place where a line may end, in or after the word with index `word`.
 
-    `width` is the text's width from the paragraph's start to a line that ends here, and `gaps` how far its spaces can
-    stretch, in multiples of a word space. `next_width` and `next_gaps` are the same up to the start of the next line.
+    `at` is 0 after the word. Inside the word, it is the number of letters before the place, negative if no hyphen is
+    added. `width` is the text's width from the paragraph's start to a line that ends here, and `gaps` how far its
+    spaces can stretch, in multiples of a word space. `next_width` and `next_gaps` are the same up to the start of the
+    next line.
     """
 
     word: int
@@ -207,12 +209,15 @@ def fit(
 
 
 def in_last_word(words: Words, hyphenate: Hyphenate) -> set[tuple[int, int]]:
-    """The hyphenation points of the last word, to be avoided: only a part of the word would be on the last line."""
+    """The hyphenation points of the last word.
+
+    A break there is avoided, because the last line would have only a part of a word.
+    """
     return {(len(words.tokens) - 1, at) for at, *_ in words.tokens[-1].divided(hyphenate) if at > 0}
 
 
 def third_hyphen(ends: Sequence[Breakpoint]) -> tuple[int, int] | None:
-    """The word and place of the first hyphen that ends a third consecutive line. None if there is none."""
+    """The word and place of the hyphen that ends the third hyphenated line in a row. None if there is none."""
     row = 0
     for end in ends:
         row = row + 1 if end.at > 0 else 0

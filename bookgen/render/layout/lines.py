@@ -35,7 +35,7 @@ class Align(Enum):
 
 
 class Tail(Enum):
-    """What ends a line: the paragraph, a space, a hyphen that is not part of the text, or a break without these."""
+    """How a line ends: with the paragraph, a space, an added hyphen, or (`BARE`) none of these."""
 
     END = "end"
     SPACE = "space"
@@ -47,9 +47,9 @@ class Tail(Enum):
 class Line:
     """A line of text.
 
-    `x` is in points from the block's left, `expansion` in percent. `opening`: what justification adds to a word space,
-    per mille of the type size. `word` is the index of the first word that starts here. `segments` are in visual order
-    from left to right. `read` has them in reading order; None if the two orders are the same.
+    `x` is in points from the block's left, `expansion` in percent. `opening`: how much justification widens each word
+    space, per mille of the type size. `word` is the index of the first word that starts here. `segments` are in visual
+    order from left to right. `read` has them in reading order; None if the two orders are the same.
     """
 
     x: float
@@ -192,7 +192,10 @@ def _meets(ends: list[Breakpoint], forbidden: Container[tuple[int, int]]) -> boo
 
 
 def _balanced(words: Words, measures: Measures, ends: list[Breakpoint]) -> list[Breakpoint]:
-    """The same number of lines, but of similar length, so that a title's last word is not alone on its line."""
+    """Break a title into as many lines as `ends` has, but of similar length.
+
+    The title's last word is then not alone on its line.
+    """
     least, most = measures.full / (len(ends) + 1), measures.full
     while len(ends) > 1 and most - least > 100.0:
         middle = (least + most) / 2
@@ -242,9 +245,10 @@ def _offset(shape: Shape, number: int, missing: float, rtl: bool, ragged_left: b
 
 
 def _segments(tokens: list[Token], first: int, offset: int, last: int, at: int) -> list[tuple[Style, list[Item]]]:
-    """The text of a line from word `first` to word `last`, grouped by style. Gaps belong to the style before them.
+    """The text of a line from word `first` to word `last`, grouped by style. A gap has the style of the text before it.
 
-    `offset`: how much of the first word is on the line before. `at`: where the last word is divided; 0 if it is whole.
+    `offset`: how many letters of the first word are on the line before. `at`: where the last word is divided; 0 if it
+    is whole.
     """
     line = tokens[first : last + 1]
     style = line[0].style
@@ -272,6 +276,6 @@ def _segments(tokens: list[Token], first: int, offset: int, last: int, at: int) 
 
 
 def _cut(pieces: Pieces, start: int, end: int | None) -> Pieces:
-    """The letters `start` to `end` of a divided word. It has one style, so all its letters are in one piece."""
+    """The letters `start` to `end` of a divided word. Only words with one style are divided."""
     text, style = pieces[0]
     return ((text[start:end], style), *pieces[1:])

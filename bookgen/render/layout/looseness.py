@@ -16,7 +16,7 @@ _MIN_LAST_LINE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SetParagraph:
-    """A typeset paragraph, with everything needed to set it again."""
+    """A typeset paragraph, with everything needed to typeset it again with another number of lines."""
 
     words: Words
     shape: Shape
@@ -31,7 +31,7 @@ class SetParagraph:
 
 
 class Looseness:
-    """Variants of one chapter's paragraphs that are a line longer or shorter. Each is tried at most once."""
+    """Variants of one chapter's paragraphs that are a line longer or shorter. Each variant is tried at most once."""
 
     def __init__(self, breaker: LineBreaker) -> None:
         self._breaker = breaker

@@ -58,7 +58,7 @@ class FootNotes:
             waiting += found
 
     def at_foot(self, rows: Sequence[Row]) -> list[int]:
-        """The numbers of the notes at the foot of a page with these rows, in order, each once."""
+        """The numbers of the notes at the foot of a page with these rows, in order, without duplicates."""
         called = dict.fromkeys(note for row in rows for note in row.notes if note in self.lines)
         return [note for caller in called for note in self._family(caller)]
 

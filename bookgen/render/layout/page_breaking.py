@@ -26,7 +26,10 @@ CanChange = Callable[[int, int], bool]
 
 
 class Cut(NamedTuple):
-    """One page: the rows from `start` to before `end`, with these `changes` to paragraphs."""
+    """One page: the rows from `start` up to but excluding `end`.
+
+    `changes`: the paragraphs of the page that are set a line longer or shorter.
+    """
 
     start: int
     end: int
@@ -44,9 +47,9 @@ class PageSearch:
     """Finds the page breaks of one chapter.
 
     `capacity` is the height of a page in grid lines. `note_heights` are the heights of the footnotes, and `note_gap` is
-    the space above them on a page; these and `lead`, the height of a grid line, are in points.
-    `can_change(paragraph, change)` says whether a paragraph can be set a line longer (1) or shorter (-1); it is only
-    called if the pages are not good otherwise.
+    the space above the footnotes of a page. Both are in points, as is `lead`, the height of a grid line.
+    `can_change(paragraph, change)` says whether a paragraph can be set a line longer (1) or shorter (-1). It is called
+    only if no good pages are found without such changes.
     """
 
     def __init__(
@@ -88,9 +91,9 @@ class PageSearch:
     def _search(self, recto: bool, most: float = math.inf) -> _Path:
         """The cheapest path of pages over all rows.
 
-        It goes page by page and keeps the cheapest path to each page end; for left-hand pages, the cheapest for each
-        number of empty lines at the foot. `recto`: the first page is a right-hand page. `most`: the cost of a known
-        path; costlier ones are dropped.
+        The search goes page by page and keeps the cheapest path to each page end. Where a left-hand page ends, it keeps
+        one path for each number of empty lines at the foot. `recto`: the first page is a right-hand page. `most`: the
+        cost of a known path; costlier paths are dropped.
         """
         count = len(self._rows)
         layer: dict[tuple[int, int], _Path] = {(0, 0): (0.0, None, None)}
@@ -173,7 +176,10 @@ class PageSearch:
                 found.append((cost, start, end, self._seen_short(start, end, short), changes))
 
     def _changes(self, start: int, end: int, change: int, count: int) -> tuple[Change, ...]:
-        """Changes for the longest `count` paragraphs that lie wholly within the rows and can change this way."""
+        """Changes for the longest `count` paragraphs that lie wholly within the rows.
+
+        Only paragraphs that can be set longer (`change` 1) or shorter (-1) are counted.
+        """
         spans = self._spans[change]
         within = [
             (first - behind, paragraph)
@@ -183,7 +189,10 @@ class PageSearch:
         return tuple((paragraph, change) for _, paragraph in nsmallest(count, within))
 
     def _find_spans(self) -> None:
-        """Collect the paragraphs that can change, as first row, row after the last, and number."""
+        """Collect the paragraphs that can be set longer, and those that can be set shorter.
+
+        Each is stored as its first row, the row after its last, and its number.
+        """
         spans: dict[int, _Span] = {}
         for index, row in enumerate(self._rows):
             if row.paragraph >= 0:
@@ -213,7 +222,7 @@ class PageSearch:
         return math.ceil(self._units[end] - self._units[start] + head) + extra
 
     def _seen_short(self, start: int, end: int, short: int) -> int:
-        """How many of the `short` empty lines at the foot count against the page, as a reader would notice them.
+        """How many of the `short` empty lines at the foot a reader would notice, so that they count against the page.
 
         0 if the page has notes, which fill its foot, or if it may end short.
         """

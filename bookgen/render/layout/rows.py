@@ -1,4 +1,4 @@
-"""Rows, of which pages consist. Their heights are measured in lines of the book's baseline grid."""
+"""Rows: the horizontal strips that pages consist of. Heights are measured in lines of the book's baseline grid."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ class Element:
 
 @dataclass(slots=True)
 class TextMark:
-    """A line of text, `dy` points above the row's baseline. Without an element: an artifact, such as a page number."""
+    """A line of text, `dy` points above the row's baseline.
+
+    Without an element, it is an artifact in the PDF, such as a page number.
+    """
 
     line: Line
     x: float
@@ -69,13 +72,13 @@ Mark = TextMark | Rule | Image | Fill
 
 @dataclass(slots=True)
 class Row:
-    """A row, `units` grid lines high, in sixteenths. `first`, `last`: a paragraph begins or ends here.
+    """A row. `units` is its height in grid lines, a multiple of 1/16. `first`, `last`: a paragraph begins or ends here.
 
     `keep`: the next row stays on the same page. `together`: the next row stays on the same page unless a third of the
     page would be empty. `loose`: a page that ends after this row need not be full. `begins_page`: this row is the first
     of its page. `block` and `word` identify the text that begins here, and `notes` the notes that this text refers to.
-    `head` is repeated above this row if a page starts with this row. `anchor`: the link target here.
-    `off_grid`: this row may be between two grid lines.
+    `head` is repeated above this row if a page starts with this row. `anchor`: the link target here. `off_grid`: this
+    row may be between two grid lines.
     """
 
     marks: list[Mark] = field(default_factory=list)
@@ -110,7 +113,7 @@ def text_rows(
 ) -> list[Row]:
     """One row for each of the `lines` into which `words` were broken.
 
-    `before`: how many words of the same block precede `words`. `keep`: each row stays on the page of the next one.
+    `before`: how many words of the same block precede `words`. `keep`: each row stays on the same page as the next row.
     `paragraph`: the number under which the chapter's `Looseness` can set the paragraph again; -1 if it cannot.
     """
     return [

@@ -60,7 +60,7 @@ _Column = list[tuple[float, _Set]]
 
 
 class SpreadComposer:
-    """Like `Composer`, for a picture book. `settings` come from `for_spreads`."""
+    """Lays out one picture book, as `Composer` does for other books. `settings` must come from `for_spreads`."""
 
     def __init__(self, manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> None:
         self._manuscript = manuscript

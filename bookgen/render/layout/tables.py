@@ -74,7 +74,7 @@ def table_rows(table: Table, setter: Setter, left: float, measure: float, elemen
 
 
 def _space(head: Sequence[Row], rows: Sequence[Row], within: float) -> None:
-    """Set the heights of a table's rows: even everywhere, and a whole number of grid lines in all.
+    """Set the heights of a table's rows: evenly spaced, and a whole number of grid lines in all.
 
     `within`: the height of the lines within a row, which are closer together than two rows are.
     """
@@ -109,7 +109,10 @@ def in_sixteenths(height: float) -> float:
 def _row(
     cells: Sequence[Spans], columns: Sequence[tuple[float, Shape]], setter: Setter, element: Element, role: str
 ) -> list[Row]:
-    """A table row as rows of the page, one per line of the tallest cell. `columns`: their left edges and shapes."""
+    """A table row as rows of the page, one per line of the tallest cell.
+
+    `columns`: the left edge and the shape of each column.
+    """
     set_cells = [
         _cell(spans, x, shape, setter, element.child(role, attributes=_HEAD_OF_COLUMN * (role == "TH")))
         for (x, shape), spans in zip(columns, cells, strict=True)
@@ -174,7 +177,7 @@ def shares(least: Sequence[float], most: Sequence[float], room: float) -> list[f
 
 
 def _capped(widths: Sequence[float], room: float) -> list[float]:
-    """The widths, the largest of them cut down to one common maximum, so that their sum is `room`."""
+    """Reduce the widths to the sum `room`: widths above a common maximum are cut down to it, the others stay."""
     left, cap = room, 0.0
     for count, width in zip(range(len(widths), 0, -1), sorted(widths), strict=True):
         cap = left / count

@@ -92,7 +92,10 @@ class WordMaker:
     def _add_code(
         self, words: Words, open_word: Pieces, span: Span, kind: dict[str, bool], simple: dict[str, Token]
     ) -> Pieces:
-        """`_joined` for code, in which every space has the width of a letter and no gap stretches."""
+        """Add code to the unfinished word, as `_joined` adds text.
+
+        Every space is as wide as a letter, and no gap stretches.
+        """
         for text in _CODE_WORDS.findall(span.text):
             open_word = self._joined(words, open_word, SPACES.sub(_fixed, text), span, kind, simple)
             if text[-1] in " \t\n":
@@ -101,7 +104,7 @@ class WordMaker:
         return open_word
 
     def words_as_spaced(self, spans: Spans) -> Words:
-        """The words of a line of verse, with gaps as wide as its spaces."""
+        """The words of a line of verse. Each gap is as wide as the spaces that the author put there."""
         words = self.words(spans)
         text = "".join(span.text if span.note is None else _NOTE for span in spans)
         runs = SPACES.findall(text.strip(" \t\n"))
@@ -127,7 +130,7 @@ class WordMaker:
     def _add(
         self, words: Words, open_word: Pieces, text: str, span: Span, kind: dict[str, bool], simple: dict[str, Token]
     ) -> Pieces:
-        """`_joined` for text that is not cached: words also end where the script allows breaks without spaces."""
+        """Add text that is not cached, for `_joined`. Words also end where the script allows breaks without spaces."""
         if len(text) < LONG and (has_rtl(text) or (self._rtl and not any(map(is_wide, text)))):
             # each part is shaped in its own direction; its place is decided when the line is known
             pieces = tuple(piece for part in parts(text) for piece in self._pieces(part, span, kind))
@@ -163,12 +166,12 @@ class WordMaker:
 
 
 def _fixed(run: re.Match[str]) -> str:
-    """As many no-break spaces, which have the width of a letter in code, as the run has spaces."""
+    """Replace each space of the run with a no-break space, which in code is as wide as a letter."""
     return "\u00a0" * len(run[0])
 
 
 def _closes_up(before: Pieces, after: Pieces) -> bool:
-    """Whether the half em between a closing and an opening mark is left out, as both of them fill the em."""
+    """Whether to leave out a half em between two texts, because the marks that meet there leave half an em empty."""
     if not before or not after:
         return False
     (left, one), (right, other) = before[-1], after[0]

@@ -1,1 +1,1 @@
-"""Machine-readable marks of origin: how each format declares that a model made its content, and how to read it."""
+"""Machine-readable marks of origin: how each file format says that a model made its content, and how to read them."""

@@ -105,7 +105,7 @@ def _in_docx(package: zipfile.ZipFile) -> Iterator[OriginMark]:
 
 
 def _in_xmp(packet: bytes, place: str) -> Iterator[OriginMark]:
-    """The marks of origin in an XMP packet: an element with text or with a resource, or an attribute."""
+    """The marks of origin in an XMP packet. A mark may be an element's text, its resource, or an attribute."""
     if not packet:
         return
     for element in _parsed(packet).iter("*"):

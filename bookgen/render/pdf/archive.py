@@ -101,7 +101,8 @@ def keywords(manuscript: Manuscript) -> str:
 def make_print_ready(file: PdfFile, manuscript: Manuscript) -> None:
     """Make the file a PDF/X-1a, as printers require.
 
-    It then names the printing process and paper that its colours are meant for, by a name from the ICC's registry.
+    Such a file must name the printing process and paper that its colours are meant for. The name is one from the ICC's
+    registry.
     """
     file.info["GTS_PDFXVersion"] = pdfdoc.PDFString("PDF/X-1:2001")
     file.info["GTS_PDFXConformance"] = pdfdoc.PDFString("PDF/X-1a:2001")

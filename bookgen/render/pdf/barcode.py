@@ -25,5 +25,8 @@ class Barcode:
         return (part for part in parts if hasattr(part, "width"))
 
     def digits(self) -> Iterator[Any]:
-        """The printed digits, each `text` with its centre `x` and baseline `y`: one digit, then two groups."""
+        """The printed digits in three groups: one digit, then twice six. Each has its `text` and its baseline `y`.
+
+        `x` is the left edge of the single digit, but the centre of the other two groups.
+        """
         return (part for part in self._parts if hasattr(part, "text"))

@@ -22,7 +22,10 @@ ARCHIVAL, PRESS = (1, 7), (1, 3)
 
 @dataclass(frozen=True, slots=True)
 class OutlineEntry:
-    """An entry of the outline (a PDF's bookmarks). It leads to the target `target`. `inner`: the entries below it."""
+    """An entry of the outline (a PDF's bookmarks).
+
+    It leads to the target named `target`. `inner`: the entries below this entry.
+    """
 
     title: str
     target: str
@@ -33,7 +36,7 @@ Box = tuple[float, float, float, float]
 
 
 class DocumentFont(Protocol):
-    """A font that is written when all text is known."""
+    """A font whose objects are written after all pages, when all text that uses the font is known."""
 
     def write(self, file: PdfFile) -> Any:
         """Write the font's objects. Returns the reference to the font."""
@@ -111,7 +114,10 @@ class PdfFile:
         target.setPage(self.document.thisPageRef())
 
     def add_link(self, key: int, box: Box, link: Link) -> None:
-        """Add a link annotation to the current page. `key` is its name and its index in the structure's parent tree."""
+        """Add a link annotation to the current page.
+
+        `key` is the annotation's name and its index in the parent tree of the structure.
+        """
         annotation = dictionary(
             Type="/Annot",
             Subtype="/Link",

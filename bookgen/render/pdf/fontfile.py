@@ -147,6 +147,9 @@ def _postscript_name(font: Any, face: Face) -> str:
 
 
 def _numbers(font: Any, table: str, at: int, kinds: str) -> tuple[int, ...]:
-    """Big-endian numbers at byte `at` of a font table, in the `struct` formats `kinds`. Zeros without the table."""
+    """Read big-endian numbers at byte `at` of a font table, in the `struct` formats `kinds`.
+
+    If the font does not have the table, all numbers are 0.
+    """
     data = bytes(font.reference_table(table).data or b"")[at : at + struct.calcsize(kinds)]
     return struct.unpack(f">{kinds}", data) if data else (0,) * len(kinds)

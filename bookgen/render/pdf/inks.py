@@ -13,7 +13,7 @@ _OPERATORS = {"M": "m", "L": "l", "C": "c", "Z": "h"}
 
 
 def inks(colour: Colour) -> str:
-    """Shares of cyan, magenta, yellow and black from 0 to 1, as PDF operands.
+    """The colour in CMYK as PDF operands: shares of cyan, magenta, yellow and black from 0 to 1.
 
     Black replaces the part that the other three have in common, so the sum is at most 200 %.
     """
@@ -23,7 +23,7 @@ def inks(colour: Colour) -> str:
 
 
 def rgb(colour: Colour) -> str:
-    """Shares of red, green and blue from 0 to 1, as PDF operands."""
+    """The colour as PDF operands: shares of red, green and blue from 0 to 1."""
     return " ".join(f"{value / 255:.3f}" for value in colour)
 
 
@@ -57,8 +57,8 @@ def _path(path: str) -> str:
 def _cubics(before: str, text: str) -> Iterator[str]:
     """Convert quadratic curves to PDF operators for cubic curves.
 
-    `text`: the curves' coordinates from SVG path data. `before`: the coordinates before them; the first curve starts at
-    the last point of these.
+    `text`: the curves' coordinates from SVG path data. `before`: the coordinates of the path so far, which end at the
+    point where the first curve starts.
     """
     x, y = map(float, before.split()[-2:])
     numbers = map(float, text.split())

@@ -22,12 +22,12 @@ def links(page: Page) -> Iterator[Link]:
 
 
 def struck(mark: TextMark, x: float, y: float) -> Iterator[tuple[float, float, float]]:
-    """The lines through struck-out text, each as its left end, height and length."""
+    """The lines that strike out text in a mark. Each has the x of its left end, its y and its length."""
     yield from ((at, y + mark.size * 0.26, width) for style, at, width in _extents(mark, x) if style.strike)
 
 
 def _extents(mark: TextMark, x: float) -> Iterator[tuple[Style, float, float]]:
-    """Each stretch of the line that has one style, with its x and its width."""
+    """The stretches of a line that have one style each: the style, the x of the left edge, and the width."""
     at = x + mark.line.x
     for style, items in mark.line.segments:
         width = sum(_advance(item, style, mark.line) for item in items) * mark.size / 1000

@@ -54,7 +54,8 @@ class Tags:
     def annotate(self, page: int, element: Element) -> int:
         """Register a link annotation on a page and return its key in the parent tree.
 
-        It belongs to the first link in `element` that has no annotation yet or, without such a link, to `element`.
+        The annotation belongs to the first link in `element` that has no annotation yet or, without such a link, to
+        `element`.
         """
         waiting = self._waiting.get(id(element))
         link = waiting.pop(0) if waiting else element

@@ -71,7 +71,8 @@ class TextWriter:
 def _shown(style: Style, items: list[Item], space: float, opening: float) -> str:
     """The words and gaps of one style as the content of a PDF show-text array.
 
-    `space`: the width of a word space. `opening`: what justification adds to it. Both are per mille of the type size.
+    `space`: the width of a word space. `opening`: how much justification widens each word space. Both are per mille of
+    the type size.
     """
     glyph, advance = style.face.code(style.space_number), style.face.advance(style.space_number)
     spaces = items[1::2]
@@ -101,7 +102,8 @@ def _gap(glyph: str, adjust: float) -> str:
 def _lifted(shown: str, size: float, rise: float) -> str:
     """Replace the heights between LIFT_MARKs in the array `shown` with operators that change the text rise.
 
-    Stacked accents need this, since they are higher than the rest of their word. `rise`: that of the rest, in points.
+    Stacked accents need this, since they are higher than the rest of their word. `rise`: the rise of the rest, in
+    points.
     """
     parts = shown.split(LIFT_MARK)
     for index in range(1, len(parts), 2):

@@ -40,7 +40,7 @@ _SENTENCE = re.compile(r".+?(?:[.!?…]['\"’”»)]*\s+|[。！？][」』”]
 def write_wrap(
     manuscript: Manuscript, pages: int, settings: ExportSettings, design: CoverDesign | None = None
 ) -> bytes:
-    """The cover for an interior of `pages` pages. Raises InvalidInput if that is too many to bind in this paper.
+    """The cover for an interior of `pages` pages. Raises InvalidInput if this paper is too thick to bind so many pages.
 
     `design`: the design of the manuscript's cover, if bookgen drew it.
     """
@@ -98,7 +98,7 @@ class _Wrap:
         return file.written()
 
     def _picture_front(self, cover: Picture) -> tuple[Picture, Colour]:
-        """The book's cover picture, and the colour of its edge, which the rest of the sheet gets."""
+        """The book's cover picture, and the colour of its edge, with which the rest of the sheet is filled."""
         with Image.open(BytesIO(cover.data)) as image:
             edge = image.convert("RGB").resize((3, 3), Image.Resampling.BOX)
             red, green, blue = edge.tobytes()[9:12]

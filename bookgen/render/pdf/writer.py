@@ -197,7 +197,7 @@ class _PdfWriter:
 
 
 def _parted(page: Page) -> tuple[list[Placed], list[Placed]]:
-    """Split a page's marks into the background (drawn below a watermark) and everything else."""
+    """Split a page's marks into the background, which is drawn below a watermark, and everything else."""
     match page.placed:
         case [Placed(mark=Fill()), *_]:
             grounds = 1

@@ -1,4 +1,4 @@
-"""Reads from a story's text what to draw, by words of several languages, and otherwise chooses at random."""
+"""Finds in a story's text what to draw, by words of several languages. Also makes the generator for random choices."""
 
 from __future__ import annotations
 

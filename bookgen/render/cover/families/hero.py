@@ -1,4 +1,4 @@
-"""The hero of a picture book, large, in a place of the story or on a disc. Two companions stand behind."""
+"""The hero of a picture book, large, in a setting from the story or on a disc. Two companions stand behind."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _figures(sheet: Sheet, free: Box, foot: float, shade: Colour, room: float = 
 
 
 def _moved(shape: DrawnShape, scale: float, down: float) -> DrawnShape:
-    """A shape of a scene, scaled by `scale` and moved by `down`, so that the scene fills the foot of the sheet."""
+    """A copy of the shape, scaled by `scale` and moved down by `down` pixels."""
 
     def placed(pair: re.Match[str]) -> str:
         return f"{float(pair[1]) * scale:.1f} {float(pair[2]) * scale + down:.1f}"
