@@ -15,6 +15,7 @@ affects it least. The ratio of responses per second is shown next to it.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -57,6 +58,7 @@ def options() -> argparse.Namespace:
 
 async def main() -> None:
     given = options()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it, each start of a server would compile all its code again
     folder = Path(tempfile.mkdtemp(prefix="bookgen-bench-"))
     postgres = EmbeddedPostgres(folder / "postgres", settings={"max_connections": "200"})
     (folder / "postgres").mkdir()

@@ -1,8 +1,8 @@
 """Databases of earlier releases migrate to the schema of a new database and keep all their data.
 
 `schemas/` has a dump of each release, made by pg_dump 15 of a database in which Ada's book is half written: with the
-migrations up to 0041 for 0.1.0, up to 0045 for 0.2.0, up to 0051 for 0.3.0, up to 0054 for 0.4.0, and up to 0057
-for 0.6.0. 0.5.0 has the schema of 0.4.0, and 0.7.0 and 0.8.0 have that of 0.6.0.
+migrations up to 0041 for 0.1.0, up to 0045 for 0.2.0, up to 0051 for 0.3.0, up to 0054 for 0.4.0, up to 0057 for
+0.6.0, and up to 0058 for 0.12.0. The other releases have the schema of the release before.
 """
 
 from __future__ import annotations
