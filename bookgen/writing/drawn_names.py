@@ -40,7 +40,7 @@ STORY_TOWNS_OPEN = (
     "- If it is open where a story is set: in or near {towns}, or in a place of that kind; each elsewhere."
 )
 DRAWN = "Drawn by lot for this story"
-DRAWN_FOR_STORIES = "Drawn by lot for these stories, of which each takes others from the lists"
+DRAWN_FOR_STORIES = "Drawn by lot, for each story to take others from the lists"
 DRAWN_FOR_FICTION = "If this is fiction: drawn by lot for it"
 
 ASKED_PREMISES = """
