@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from bookgen.models import Digest
 from bookgen.providers.text import TextRequest
-from bookgen.writing import brief, craft, drawn_names, notes, stories
+from bookgen.writing import blurb, brief, cover_art, craft, drawn_names, notes, stories
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.estimate import Basis, estimate
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.material import Material
 from bookgen.writing.outline import draft_outline
+from bookgen.writing.review.reading import reading_requests
 from bookgen.writing.rework import rework_chapters
 from tests.writing.authored import write_book
 from tests.writing.scripted import Scripted, a_book, obedient, some_material
@@ -217,3 +218,46 @@ def test_an_estimate_does_not_count_the_text_of_earlier_stories() -> None:
     assert estimate(stories_basis, "m", lambda *_: 1, context_tokens=200_000) != estimate(
         replace(stories_basis, is_separate=False), "m", lambda *_: 1, context_tokens=200_000
     )
+
+
+def written(words: int = 40, **fields: object) -> Material:
+    material = collection(**fields)
+    texts = (f"Story {number} begins. {'Nine inches of lawn. ' * words}It ended." for number in (1, 2, 3))
+    chapters = (
+        replace(chapter, content=text, plan={"last_image": "The fence."})
+        for chapter, text in zip(material.chapters, texts, strict=True)
+    )
+    return replace(material, chapters=tuple(chapters))
+
+
+def test_an_editor_compares_stories_only_for_what_comes_back() -> None:
+    (stories_read,), (novel,) = (reading_requests(written(genre=genre)) for genre in ("Short stories", "Novel"))
+
+    assert "Each chapter of this book is a story of its own" in stories_read.texts[0]
+    assert "the same device, phrase, number or name" in stories_read.texts[0]
+    assert "a story of its own" not in novel.texts[0]
+
+
+async def test_a_blurb_says_where_several_stories_begin() -> None:
+    short, long = Scripted(courteous), Scripted(courteous)
+
+    await blurb.draft_blurb(written(), short)
+    await blurb.draft_blurb(written(words=8_000), long)
+
+    assert "where three to five of them begin" in short.calls[0][0].system[0].text
+    assert "It ended." in short.calls[0][0].texts[-1]
+    told = long.calls[0][0].texts[-1]
+    assert all(f"Story {number} begins." in told for number in (1, 2, 3))
+    assert "It ended." not in told
+
+
+def test_a_cover_shows_the_people_of_several_stories_and_no_ending() -> None:
+    material = written()
+    material = replace(material, book=replace(material.book, blurb="Eleanor lays a laser on the table."))
+
+    for spoils in (False, True):
+        told = cover_art.portrait(material, spoils=spoils)
+        assert "Who it is about: Eleanor: 61, a widow who measures; Douglas: 54, a ferry purser; Hebert" in told
+        assert "About: People who go to court." in told
+        assert "How it ends" not in told
+        assert "The fence." not in told
