@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bookgen.models import Book, has_separate_stories
+
 _MARK = re.compile(r"\s*[\[［【]([^\]］】]{1,40})[\]］】]\s*")
 _LISTS = ("people", "places", "terms")
 
@@ -25,9 +27,11 @@ def of_story(bible: Mapping[str, Any], number: int) -> dict[str, Any]:
     return _with_entries(lists, lambda numbers: number in numbers)
 
 
-def known_to(bible: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """The bible without the entries that belong only to other stories."""
-    return _with_entries(bible, lambda numbers: not numbers or number in numbers)
+def bible_for(book: Book, number: int) -> Mapping[str, Any]:
+    """The bible for chapter `number`: without the entries that belong only to other stories of a collection."""
+    if not has_separate_stories(book):
+        return book.bible
+    return _with_entries(book.bible, lambda numbers: not numbers or number in numbers)
 
 
 def numbers_of(entry: object) -> set[int]:

@@ -13,8 +13,10 @@ from bookgen.writing.estimate import Basis, estimate
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.material import Material
 from bookgen.writing.outline import draft_outline
+from bookgen.writing.proofreading import edits
 from bookgen.writing.review.reading import reading_requests
 from bookgen.writing.rework import rework_chapters
+from bookgen.writing.window import WINDOW
 from tests.writing.authored import write_book
 from tests.writing.scripted import Scripted, a_book, obedient, some_material
 
@@ -261,3 +263,15 @@ def test_a_cover_shows_the_people_of_several_stories_and_no_ending() -> None:
         assert "About: People who go to court." in told
         assert "How it ends" not in told
         assert "The fence." not in told
+
+
+async def test_a_proofreader_gets_the_names_of_the_story() -> None:
+    steps = Scripted(lambda request, told, call: '{"edits": []}')
+    material = written()
+    chapter = material.chapters[1]
+
+    await edits.proposed(material.book, chapter, edits.windows(chapter.content)[0], steps, WINDOW)
+
+    (told,) = (request.system[0].text for request, _ in steps.calls)
+    assert "in this book: Douglas; The clerk; Oban." in told
+    assert "claimant" in told
