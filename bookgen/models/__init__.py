@@ -25,6 +25,7 @@ from bookgen.models.books import (
     RevisionOrigin as RevisionOrigin,
     SourceType as SourceType,
 )
+from bookgen.models.story_collections import has_separate_stories as has_separate_stories
 from bookgen.models.story_kinds import (
     StoryKind as StoryKind,
     is_collection as is_collection,

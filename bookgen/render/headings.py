@@ -12,10 +12,10 @@ from bookgen.render.settings import ExportSettings
 def chapter_heading(section: Section, settings: ExportSettings, language: Locale) -> tuple[str, str]:
     """The line with the chapter number, and the title. Either may be empty.
 
-    A book's only chapter has no number, and no title if that repeats the title page. A section of a book of verse has
-    no number either, if it has a title.
+    A book's only chapter has no number, and no title if that repeats the title page. A section of a book of verse
+    and a separate story have no number either, if they have a title.
     """
-    if section.numbered and not (section.verse and section.title.strip()):
+    if section.numbered and not ((section.verse or section.is_story) and section.title.strip()):
         return language.chapter_name(section.number, section.title)
     return "", "" if section.repeats_book_title and settings.include_title_page else section.title
 

@@ -15,7 +15,7 @@ from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.settings import ExportSettings
 
 # Increase this when the same manuscript would give a different file.
-RENDERER = "19"
+RENDERER = "20"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bookgen.models import Book, BookKind, Chapter, SourceType, is_verse
+from bookgen.models import Book, BookKind, Chapter, SourceType, has_separate_stories, is_verse
 from bookgen.render import sample_text
 from bookgen.render.bounds import require_few_texts
 from bookgen.render.characters import one_line
@@ -42,6 +42,7 @@ def manuscript(
             one_line(polish(book.title)),
             tongue,
             is_only=len(chapters) == 1 and book.kind is BookKind.PROSE,
+            is_story=has_separate_stories(book),
         )
         for chapter in chapters
         if chapter.content.strip()
@@ -66,9 +67,10 @@ def manuscript(
     )
 
 
-def _titled(section: Section, book_title: str, language: Locale, *, is_only: bool) -> Section:
+def _titled(section: Section, book_title: str, language: Locale, *, is_only: bool, is_story: bool) -> Section:
     """The section with the title to show. A book's only chapter without a title gets the book's title."""
-    section = replace(section, title=without_label(section.title, section.number, language))
+    title = without_label(section.title, section.number, language)
+    section = replace(section, title=title, is_story=is_story)
     if not is_only:
         return section
     label, title = language.chapter_name(section.number, section.title)

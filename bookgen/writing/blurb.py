@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from bookgen.models import MAX_BLURB_CHARACTERS, Book, BookKind, Chapter
+from bookgen.models import MAX_BLURB_CHARACTERS, Book, BookKind, Chapter, has_separate_stories
 from bookgen.providers.text import Block, Message, StopReason, TextReply, TextRequest
 from bookgen.threads import compute
 from bookgen.words import count_words, tokens
@@ -34,6 +34,8 @@ What it says:
 - If the book is a story: who it is about, where, what that person wants or may lose, and what stands in the way. Keep \
 to the first third of the book, and give away no surprise of it. Never say how anything turns out, who did it, or what \
 is found out at the end; in a mystery, not even what a clue means.
+- If the book is a collection of separate stories: what they have in common, and where three to five of them begin, \
+in a phrase or a sentence each: who, where, and what that person wants. Not how any of them turns or ends.
 - If the book is non-fiction: which question or problem its readers have, what the book takes them through, and what \
 they will be able to do or understand afterwards.
 - If the book is a memoir: whose life, which times and places of it, and what its author tries to understand, in the \
@@ -64,6 +66,7 @@ The book:
 Write the blurb in {language}, {length}."""
 
 WHOLE = "Its text:"
+STORIES_BEGIN = "How its stories begin:"
 SUMMED_UP = "What its chapters tell, in order, and how the first one begins:"
 
 _LABEL = re.compile(r"(?:#{1,6} .*|[^.!?\n]{1,80}[:：]\**|\*\*[^*\n]{1,80}\*\*)\n\s*")
@@ -134,13 +137,17 @@ def _book_or_summaries(material: Material, room: int, opening: int) -> str:
     """The part of the prompt with the book's text, or with summaries if the text takes more than `room` tokens.
 
     There is one summary for each written chapter. After the summaries comes the beginning of the first chapter, about
-    `opening` tokens of it.
+    `opening` tokens of it. Of separate stories, it is the beginnings, since their summaries say how they end.
     """
     written = [chapter for chapter in material.chapters if chapter.content.strip()]
     if sum(len(chapter.content) for chapter in written) <= room * 4:  # no token has more than 4 characters
         text = "\n\n".join(f"{each.chapter_number}. {each.title}\n\n{each.content}" for each in written)
         if tokens(text) <= room:
             return f"{WHOLE}\n{context.data(text)}"
+    if has_separate_stories(material.book):
+        most = min(room // max(len(written), 1), opening)
+        text = "\n\n".join(f"{each.chapter_number}. {each.title}\n\n{clip(each.content, most)}" for each in written)
+        return f"{STORIES_BEGIN}\n{context.data(text)}"
     each_has = (room - opening) // max(len(written), 1)
     summaries = [clip(_summed_up(material, chapter), each_has) for chapter in written]
     begins = [clip(chapter.content, opening) for chapter in written[:1]]

@@ -30,7 +30,7 @@ and `words` (about how many the spread has).
 from __future__ import annotations
 
 from bookgen.models import Book, Chapter
-from bookgen.writing import context
+from bookgen.writing import context, stories
 from bookgen.writing.fingerprint import content_hash
 
 MAX_PEOPLE = 8  # in a brief
@@ -52,7 +52,8 @@ def of_book(book: Book, *, seed: str = "", **fields: object) -> dict[str, object
 
 def of_chapter(book: Book, chapter: Chapter, *, seed: str = "", **fields: object) -> dict[str, object]:
     """The brief of a call about one chapter: title, summary and the people of the book, with `fields` added."""
-    named = (person["name"] for person in context.entries(book.bible, "people") if person.get("name"))
+    bible = stories.bible_for(book, chapter.chapter_number)
+    named = (person["name"] for person in context.entries(bible, "people") if person.get("name"))
     return of_book(
         book,
         seed=seed,

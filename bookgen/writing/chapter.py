@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bookgen import threads
 from bookgen.errors import UpstreamAIError
-from bookgen.models import Chapter, Digest
+from bookgen.models import Chapter, Digest, has_separate_stories
 from bookgen.providers.text import CallsHalted, Message, PromptTooLong
 from bookgen.words import count_words
 from bookgen.writing import (
@@ -73,7 +73,7 @@ async def write_chapter(
     """
     chapter = material.chapter(chapter_number)
     draft = WorkingDraft(material, chapter, [], await quality.avoid(material, chapter))
-    draft.room = max(context_tokens - WINDOW, 0)
+    draft.room = 0 if has_separate_stories(material.book) else max(context_tokens - WINDOW, 0)
     await _prepare_earlier_chapters(draft, steps, on_digest)
     async with notes.noting(draft, steps, on_digest):
         await _write(draft, steps, on_words, on_digest)

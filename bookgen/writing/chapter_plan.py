@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bookgen.models import Book, story_kind
+from bookgen.models import Book, has_separate_stories, story_kind
 from bookgen.writing import structured
 from bookgen.writing.language import language
 from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
@@ -25,13 +25,20 @@ SHORT_CHAPTER, LONG_CHAPTER, WORDS_A_SCENE = 500, 2_000, 700  # words
 _TEXTS = ("last_image", "question", "outcome")
 _LISTS = ("sets_up", "pays_off", "steps", "examples")
 
-SCENES = """\
+_SCENES = """\
 - scenes: {scenes}. Each has its place (with the time), its people, want (who wants what, and what is in the way) and \
-turn (what has changed at its end), all this in about {scene_words} words a scene.
-- sets_up: what is planted in it that a later chapter pays off, each in a few words, at most {set_ups}.
-- pays_off: what it pays off, in the words of the set-up, at most {set_ups}, in the book's last chapter at most \
-{last_pay_offs}. Everything that is set up is paid off, and nothing is paid off that was not set up.
-- last_image: the thing seen or done that it ends on; no moral, no summary."""
+turn (what has changed at its end), all this in about {scene_words} words a scene."""
+_LAST_IMAGE = "- last_image: the thing seen or done that it ends on; no moral, no summary."
+SCENES = f"""\
+{_SCENES}
+- sets_up: what is planted in it that a later chapter pays off, each in a few words, at most {{set_ups}}.
+- pays_off: what it pays off, in the words of the set-up, at most {{set_ups}}, in the book's last chapter at most \
+{{last_pay_offs}}. Everything that is set up is paid off, and nothing is paid off that was not set up.
+{_LAST_IMAGE}"""
+SEPARATE_STORY = f"""\
+{_SCENES} A story in another form has its parts in place of scenes. What its end needs is planted in them, since no \
+other chapter prepares it.
+{_LAST_IMAGE} Each story ends on another one."""
 LIFE = """\
 - scenes: {scenes}, as far as the book's data and material give any. Where they give none, what was usual in that \
 time, the work, a place or a question takes their place. Each has its place (with the time), its people, want (what \
@@ -63,6 +70,7 @@ Leave the fields empty that do not belong to this kind of book."""
 # The fields of a plan for each kind of book, and how they are requested. Empty kind: neither genre nor bible names one.
 _STORY = ("scenes", "sets_up", "pays_off", "last_image")
 _ADVICE = ("question", "steps", "examples", "outcome")
+_SEPARATE = (("scenes", "last_image"), SEPARATE_STORY)
 _KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "fiction": (_STORY, SCENES),
     "memoir": (_STORY, LIFE),
@@ -81,6 +89,11 @@ Set up by earlier chapters and not paid off yet:
 {threads}"""
 
 
+def _kind(book: Book) -> tuple[tuple[str, ...], str]:
+    """The fields of the plans of this book, and how they are requested."""
+    return _SEPARATE if has_separate_stories(book) else _KINDS[story_kind(book)]
+
+
 def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
     """The part of a prompt that asks for chapter plans.
 
@@ -89,7 +102,7 @@ def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
     words = book.target_word_count // max(book.chapter_count, 1)
     length = language(book.content_language).rough_length(words)
     set_ups = min(max(words // SET_UP_WORDS, 1), MAX_SET_UPS)
-    fields = _KINDS[story_kind(book)][1].format(
+    fields = _kind(book)[1].format(
         scenes=_scenes(words),
         scene_words=_scene_words(words),
         set_ups=set_ups,
@@ -123,14 +136,14 @@ def words_asked(book: Book) -> int:
     """About how many words a reply needs for the plan of one chapter."""
     words = book.target_word_count // max(book.chapter_count, 1)
     _, most = _scene_count(words)
-    return WORDS_OF_REST + ((_scene_words(words) + 5) * most if "scenes" in _KINDS[story_kind(book)][0] else 0)
+    return WORDS_OF_REST + ((_scene_words(words) + 5) * most if "scenes" in _kind(book)[0] else 0)
 
 
 def schema(book: Book) -> Mapping[str, Any]:
     """The JSON schema of the plans in a reply: a list, since a plan may be missing."""
     scene = object_of(dict.fromkeys(SCENE_FIELDS, TEXT))
     forms = {"scenes": list_of(scene), **dict.fromkeys(_TEXTS, TEXT), **dict.fromkeys(_LISTS, list_of(TEXT))}
-    fields = {name: forms[name] for name in _KINDS[story_kind(book)][0]}
+    fields = {name: forms[name] for name in _kind(book)[0]}
     return list_of(object_of({"chapter": {"type": "integer"}, **fields}))
 
 
@@ -138,7 +151,7 @@ def example(book: Book, number: int) -> list[dict[str, Any]]:
     """A list with one empty plan, of chapter `number`, for the model to copy and fill in."""
     forms: dict[str, Any] = {"scenes": [dict.fromkeys(SCENE_FIELDS, "…")], **dict.fromkeys(_TEXTS, "…")}
     forms |= {name: ["…"] for name in _LISTS}
-    return [{"chapter": number, **{name: forms[name] for name in _KINDS[story_kind(book)][0]}}]
+    return [{"chapter": number, **{name: forms[name] for name in _kind(book)[0]}}]
 
 
 def read_all(reply: Mapping[str, Any], numbers: Iterable[int]) -> dict[int, dict[str, Any]]:

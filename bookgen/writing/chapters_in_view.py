@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bookgen.models import Chapter
+from bookgen.models import Chapter, has_separate_stories
 from bookgen.providers.text import Block
 from bookgen.words import tokens
 from bookgen.writing.fence import fenced
@@ -51,7 +51,12 @@ class ShownChapters:
 
 
 def view_before(material: Material, number: int, room: int) -> ShownChapters:
-    """The last chapters before chapter `number` whose texts fit in `room` tokens. Slow for a long book."""
+    """The last chapters before chapter `number` whose texts fit in `room` tokens. Slow for a long book.
+
+    None for a collection of separate stories: their text would only pull on the voice of the next one.
+    """
+    if has_separate_stories(material.book):
+        return ShownChapters()
     before = material.written_before(number)
     sizes = [size(chapter.content) for chapter in before]
     first = first_shown(sizes, room)

@@ -5,7 +5,8 @@ for each earlier chapter, with its text, or its digest (summary and facts) if th
 every chapter comes last, in the user's turn.
 
 Nothing depends on the clock or on the order of a mapping, and only the user's turn depends on the chapter being
-written.
+written. In a collection of separate stories, the last block does too: it has the people and places of
+the story.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bookgen.models import UNNAMED_AUTHOR, Book, Chapter, Digest, StoryKind, story_kind
+from bookgen.models import UNNAMED_AUTHOR, Book, Chapter, Digest, StoryKind, has_separate_stories, story_kind
 from bookgen.providers.text import Block
+from bookgen.writing import stories
 from bookgen.writing.craft import craft
 from bookgen.writing.fence import fenced
 from bookgen.writing.window import SMALL, WINDOW, clip, scaled
@@ -91,6 +93,10 @@ BOOK = """\
 # All its chapters, in order
 
 {outline}"""
+STORY = """\
+# What is settled about the story of chapter {number}
+
+{entries}"""
 
 
 def system(
@@ -107,14 +113,21 @@ def system(
 
     The `first_call` of a chapter also sets a cache mark where the prompt of the previous chapter ended, so that this
     prefix is read from the cache. In a `window` below WINDOW, the outline has only chapters near chapter `number`.
+
+    For a separate story, the prompt has the titles of the other stories, but neither their plan nor their people.
     """
+    is_separate = has_separate_stories(book)
+    listed = [replace(chapter, summary="") for chapter in chapters] if is_separate else chapters
     static = BOOK.format(
         craft=craft(book, brief=window < SMALL),
         book=book_data(book, window, author=True),
-        bible=data(clip(bible(book.bible), scaled(BIBLE, window))),
-        outline=data(outline(chapters, window, number)),
+        bible=data(clip(bible(stories.shared(book.bible) if is_separate else book.bible), scaled(BIBLE, window))),
+        outline=data(outline(listed, window, number)),
     )
     earlier = [*digest_blocks(chapters, digests, window=window), *shown]
+    if is_separate and (entries_told := _bible_lines(stories.of_story(book.bible, number))):
+        told = data(clip("\n".join(entries_told), scaled(BIBLE, window)))
+        earlier.append(Block(STORY.format(number=number, entries=told)))
     marked = len(earlier) - (2 if first_call else 1)
     return (Block(static, cache=True), *(replace(each, cache=at >= marked) for at, each in enumerate(earlier)))
 

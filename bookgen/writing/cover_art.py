@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bookgen.models import Chapter, is_non_fiction
+from bookgen.models import Chapter, has_separate_stories, is_non_fiction
 from bookgen.words import count_words, split, tokens
-from bookgen.writing import not_prose, sentences
+from bookgen.writing import not_prose, sentences, stories
 from bookgen.writing.material import Material
 from bookgen.writing.window import clip
 
@@ -67,19 +67,24 @@ def portrait(material: Material, *, spoils: bool = False) -> str:
     paragraph.
 
     For non-fiction, people are left out. So are the descriptions of recurring things, which are about spelling there.
+    A collection of separate stories has several people. It is described by its premise, since the first sentences of
+    its blurb are about one story, and without last images and paragraphs, which are the ends of stories.
     """
     book, bible = material.book, material.book.bible
+    is_separate = has_separate_stories(book)
     text = "\n".join(chapter.content for chapter in material.chapters).casefold()
     places = _most_mentioned(_entries(bible, "places"), text)
     things = _most_mentioned(_entries(bible, "motifs", "terms"), text)
     if is_non_fiction(book):
         people, recurring = "", ", ".join(_text(each, "name") for each in things)
     else:
-        people, recurring = _lines(_entries(bible, "people")[:1]), _lines(things)
+        people, recurring = _lines(_main_people(bible, is_separate=is_separate)), _lines(things)
     early = material.chapters[: max(1, len(material.chapters) // SPOILED_FROM)]
-    image = next((image for each in early if (image := _text(each.plan, "last_image"))), "")
+    images = () if is_separate else (_text(each.plan, "last_image") for each in early)
+    image = next(filter(None, images), "")
+    told_in = (_text(bible, "premise"), book.blurb) if is_separate else (book.blurb, _text(bible, "premise"))
     lines = (
-        ("About", book.blurb or _text(bible, "premise") or book.description),
+        ("About", next(filter(None, told_in), book.description)),
         ("Who it is about", people),
         ("Where it is set", _lines(places)),
         ("What comes back in it", recurring),
@@ -88,7 +93,7 @@ def portrait(material: Material, *, spoils: bool = False) -> str:
     told = [(name, sentences_within(text, MAX_LINE_TOKENS)) for name, text in lines]
     if spoils:
         told.append(("What its chapters tell", _summaries(material.chapters)))
-        told.append(("How it ends", _last_paragraph(material.chapters)))
+        told.append(("How it ends", "" if is_separate else _last_paragraph(material.chapters)))
     else:
         told.append(("An image from it", image))
         told.append(("A passage of it", passage(early, [_text(each, "name") for each in (*things, *places)])))
@@ -142,8 +147,23 @@ def _mentions(name: str, text: str) -> int:
     return text.count(first) if first else 0
 
 
+def _main_people(bible: Mapping[str, Any], *, is_separate: bool) -> list[Mapping[str, Any]]:
+    """The first person of the bible; of separate stories the first person of each, up to MAX_ENTRIES."""
+    people = _entries(bible, "people")
+    if not is_separate:
+        return people[:1]
+    first: dict[object, Mapping[str, Any]] = {}
+    for at, person in enumerate(people):
+        first.setdefault(frozenset(stories.numbers_of(person)) or at, person)
+    return list(first.values())[:MAX_ENTRIES]
+
+
 def _lines(entries: Sequence[Mapping[str, Any]]) -> str:
-    told = [": ".join(part for key in ("name", "description") if (part := _text(each, key))) for each in entries]
+    """The entries in one line. The numbers of their stories are left out."""
+    told = [
+        ": ".join(filter(None, (_text(each, "name"), stories.without_mark(_text(each, "description")))))
+        for each in entries
+    ]
     return "; ".join(sentences_within(each, MAX_LINE_TOKENS // max(len(told), 1)) for each in told if each)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from bookgen import person_names
-from bookgen.models import Book, BookKind, story_kind
+from bookgen.models import Book, BookKind, has_separate_stories, story_kind
 from bookgen.threads import compute
 from bookgen.words import count_words
 from bookgen.writing import context
@@ -21,6 +21,7 @@ from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import primary
 
 NAMES_EACH, TRADES, TOWNS = 4, 3, 2
+STORIES_A_HAND, MAX_HANDS = 2, 6  # the lists of a collection are as long as those of so many books
 SHORT_IDEA = 60  # words; a longer idea has its own place and subject
 MIN_TOWNS = 20  # in a language with fewer, none is drawn
 PREMISES, PREMISES_WORDS = 5, 200  # the number of premises, and their maximum words
@@ -35,7 +36,11 @@ fits it.
 NAMES_OPEN = "- Names to choose from for people who have none yet: {names}."
 TRADES_OPEN = "- If it is open what somebody does for a living, choose from: {trades}."
 TOWNS_OPEN = "- If it is open where the story is set: in or near {towns}, or in a place of that kind."
+STORY_TOWNS_OPEN = (
+    "- If it is open where a story is set: in or near {towns}, or in a place of that kind; each elsewhere."
+)
 DRAWN = "Drawn by lot for this story"
+DRAWN_FOR_STORIES = "Drawn by lot, for each story to take others from the lists"
 DRAWN_FOR_FICTION = "If this is fiction: drawn by lot for it"
 
 ASKED_PREMISES = """
@@ -83,8 +88,9 @@ async def names_prompt(book: Book) -> str:
 
 
 def asks_for_premises(book: Book) -> bool:
-    """Whether the outline request asks for several premises: for fiction with a short idea and no settled premise."""
-    return _kind(book) == "fiction" and _is_open(book) and not book.authored_bible.get("premise")
+    """Whether the outline starts from one of several premises: one story with a short idea and no settled premise."""
+    is_one_story = _kind(book) == "fiction" and not has_separate_stories(book)
+    return is_one_story and _is_open(book) and not book.authored_bible.get("premise")
 
 
 def premises(book: Book) -> str:
@@ -113,7 +119,14 @@ def _rng(book: Book, purpose: str) -> random.Random:
 
 def drawn(book: Book) -> str:
     lines = [*_names(book), *_setting(book, _rng(book, "given"))]
-    return GIVEN.format(drawn=DRAWN if _kind(book) else DRAWN_FOR_FICTION, lines="\n".join(lines)) if lines else ""
+    one_story = DRAWN if _kind(book) else DRAWN_FOR_FICTION
+    who = DRAWN_FOR_STORIES if has_separate_stories(book) else one_story
+    return GIVEN.format(drawn=who, lines="\n".join(lines)) if lines else ""
+
+
+def _hands(book: Book) -> int:
+    """How many times as many names, trades and towns as for one story are drawn for the book."""
+    return min(-(-book.chapter_count // STORIES_A_HAND), MAX_HANDS) if has_separate_stories(book) else 1
 
 
 def _names(book: Book) -> Iterator[str]:
@@ -121,10 +134,15 @@ def _names(book: Book) -> Iterator[str]:
 
     The book's id selects the names for a first outline, a random number for a new outline.
     """
-    turn = _rng(book, "names").getrandbits(32) if book.bible else book.id
-    found = person_names.deal(book.content_language, turn, NAMES_EACH)
-    lists = (("women", found.women), ("men", found.men), ("surnames", found.surnames))
-    if named := [f"{who}: {', '.join(entries)}" for who, entries in lists if entries]:
+    rng = _rng(book, "names")
+    first = rng.getrandbits(32) if book.bible else book.id
+    turns = [first, *(rng.getrandbits(32) for _ in range(_hands(book) - 1))]
+    dealt = [person_names.deal(book.content_language, turn, NAMES_EACH) for turn in turns]
+    named = []
+    for who in ("women", "men", "surnames"):
+        if names := dict.fromkeys(name for hand in dealt for name in getattr(hand, who)):
+            named.append(f"{who}: {', '.join(names)}")
+    if named:
         yield NAMES_OPEN.format(names="; ".join(named))
 
 
@@ -133,13 +151,15 @@ def _setting(book: Book, rng: random.Random) -> Iterator[str]:
 
     Trades are left out if people are already settled, and towns if places are.
     """
-    language = primary(book.content_language)
+    language, hands = primary(book.content_language), _hands(book)
     if not _is_open(book) or _kind(book) == "children":
         return
     if (found := trades(language)) and not book.authored_bible.get("people"):
-        yield TRADES_OPEN.format(trades="; ".join(rng.sample(found, TRADES)))
+        yield TRADES_OPEN.format(trades="; ".join(rng.sample(found, min(TRADES * hands, len(found)))))
     if (towns := towns_of(language)) and not book.authored_bible.get("places"):
-        yield TOWNS_OPEN.format(towns=" or ".join(rng.sample(towns, TOWNS)))
+        drawn_towns = rng.sample(towns, min(TOWNS * hands, len(towns)))
+        form = STORY_TOWNS_OPEN if has_separate_stories(book) else TOWNS_OPEN
+        yield form.format(towns=" or ".join(drawn_towns))
 
 
 @cache

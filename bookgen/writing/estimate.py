@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from bookgen.models import SAMPLE_WRITER, Book, BookKind, Chapter, Estimate, RevisionMode, Usage
+from bookgen.models import SAMPLE_WRITER, Book, BookKind, Chapter, Estimate, RevisionMode, Usage, has_separate_stories
 from bookgen.providers.text import ShownSpeed
 from bookgen.words import tokens
 from bookgen.writing import context
@@ -55,6 +55,7 @@ class Basis:
     """The data of a book on which an estimate depends.
 
     `static`: the tokens of the prompt's part that is the same for all chapters. `budgets`: the words of each chapter.
+    `is_separate`: the book is a collection of separate stories, whose prompts have no text of earlier stories.
     """
 
     static: int
@@ -62,12 +63,13 @@ class Basis:
     content_language: str
     kind: BookKind
     has_blurb: bool
+    is_separate: bool = False
 
     @classmethod
     def of(cls, book: Book, chapters: Sequence[Chapter]) -> Basis:
         static = sum(tokens(block.text) for block in context.system(book, chapters, ()))
         budgets = tuple(each.target_word_count for each in chapters)
-        return cls(static, budgets, book.content_language, book.kind, bool(book.blurb))
+        return cls(static, budgets, book.content_language, book.kind, bool(book.blurb), has_separate_stories(book))
 
 
 def estimate(
@@ -91,11 +93,13 @@ def estimate(
     """
     chapters, prose = len(basis.budgets), language(basis.content_language)
     digest = min(DIGEST, context.share(context.ALL_DIGESTS, chapters, context.MAX_DIGEST_TOKENS))
-    room = max(context_tokens - WINDOW, 0) if basis.kind is BookKind.PROSE else 0
+    room = max(context_tokens - WINDOW, 0) if basis.kind is BookKind.PROSE and not basis.is_separate else 0
     asked = [(model_name, usage) for usage in _chapters(basis, digest, room)] if chapters else []
     if not basis.has_blurb:
         asked.append((model_name, _blurb(prose, basis.budgets)))
-        if chapters and basis.kind is BookKind.PROSE:  # the digest of the last chapter is made together with the blurb
+        if (
+            chapters and basis.kind is BookKind.PROSE and not basis.is_separate
+        ):  # the digest of the last chapter is made together with the blurb
             asked.append((model_name, _reading(0, NOTES + prose.usual_tokens(max(basis.budgets[-1], 1)))))
     if chapters and basis.kind is BookKind.PROSE and not image_model_name:
         asked.append((model_name, Usage(calls=1, input_tokens=DESIGN_TASK, output_tokens=DESIGN_REPLY)))

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from bookgen.errors import UpstreamAIError
-from bookgen.models import Book, BookKind, Chapter, Digest, is_collection
+from bookgen.models import Book, BookKind, Chapter, Digest, has_separate_stories, is_collection
 from bookgen.providers.text import CallsHalted
 from bookgen.threads import compute
 from bookgen.writing import continuity
@@ -60,8 +60,8 @@ async def note_rest(material: Material, steps: Steps) -> AsyncIterator[Digest]:
     """Yield new digests for written chapters without a current digest, at most for the last MAX_NOTED of them.
 
     These are mostly the last chapter and chapters that the author has changed. Books without any text by a model, books
-    of verse and children's books get no digests. A digest that fails is skipped. Raises CallsHalted if calls are
-    halted.
+    of verse, collections of stories and children's books get no digests. A digest that fails is skipped. Raises
+    CallsHalted if calls are halted.
     """
     known = {each.chapter_number: digest for each in material.chapters if (digest := stored_digest(material, each))}
     for chapter in _rest(material, known):
@@ -88,8 +88,11 @@ def _rest(material: Material, known: Mapping[int, Digest]) -> list[Chapter]:
 
 
 def _is_noted(book: Book) -> bool:
-    """Whether the chapters of the book get digests. Poems and picture books do not need them."""
-    return book.kind is not BookKind.CHILDRENS and not is_collection(book)
+    """Whether chapters get digests when the book is finished or their text is in view.
+
+    Poems and picture books do not need them. A separate story gets its digest when it is written, for the next ones.
+    """
+    return book.kind is not BookKind.CHILDRENS and not is_collection(book) and not has_separate_stories(book)
 
 
 def _unnoted(draft: WorkingDraft) -> list[Chapter]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from bookgen.models import Book, is_mystery, is_non_fiction, story_kind
+from bookgen.models import Book, has_separate_stories, is_mystery, is_non_fiction, story_kind
 from bookgen.providers.text import Message, PromptTooLong, TextRequest
 from bookgen.writing import brief, chapter_plan, drawn_names, planning, structured
 from bookgen.writing.budget import spread
@@ -28,10 +28,18 @@ from bookgen.writing.window import SMALL, WINDOW, smaller
 
 BIBLE = """\
 bible, which every chapter will be written from:
+{whole}
+{entries}"""
+WHOLE = """\
 - premise: what the book is about and why a reader keeps reading, in two or three sentences.
 - voice: point of view, tense, tone and what the language is like, in two or three sentences.
-- arc: how the whole book moves, in {arcs} sentences, each for about an equal share of the book, from beginning to end.
-{entries}"""
+- arc: how the whole book moves, in {arcs} sentences, each for about an equal share of the book, from beginning to \
+end."""
+WHOLE_COLLECTION = """\
+- premise: what the stories have in common and why a reader goes on to the next one, in two or three sentences.
+- voice: what the tone and the language of all stories have in common, in one or two sentences. Point of view, tense \
+and form are those of each story.
+- arc: why the stories stand in this order, in up to {arcs} sentences."""
 SOLUTION = """\
 - outcome: what really happened: who did it, how and why, the hours of the deed, the clues and skills that prove it, \
 each with the number of the chapter that first shows it, and what every false trail turns out to be, in up to 250 \
@@ -49,6 +57,13 @@ chapters.
 - places: those that the book returns to, if any, each with what must never change.
 - terms: words and names that must always be spelt and used the same way. Where it matters, also the country whose \
 rules and customs the book describes, the units, and the form of steps, tables and warnings."""
+COLLECTION_ENTRIES = """\
+- people: the main ones of each story, one to three for each, with what must never change: age, looks, relations, \
+work, what they want; in up to 40 words each. No two stories share a person or a surname. Each description begins with \
+the number of its story in square brackets, such as [2]. Of real people only what the book's data gives.
+- places: the main place of each story, with its number in the same way.
+- terms: words and names that must always be spelt and used the same way, with the number of their story. Those of \
+the whole book have no number."""
 KIND = """
 - kind: fiction, non_fiction, memoir, verse or children, whichever it is."""
 
@@ -129,6 +144,24 @@ def _settled(book: Book, window: int) -> str:
     return SETTLED.format(settled=planning.bible(book.authored_bible, window))
 
 
+def _whole(book: Book) -> str:
+    """The fields of the bible that are about the whole book."""
+    whole = WHOLE_COLLECTION if has_separate_stories(book) else WHOLE
+    return whole.format(arcs=min(max(book.chapter_count // 5, 3), 8))
+
+
+def _entries(book: Book) -> str:
+    """The lists of the bible."""
+    if has_separate_stories(book):
+        return COLLECTION_ENTRIES
+    return NON_FICTION_ENTRIES if is_non_fiction(book) else ENTRIES
+
+
+def _has_solution(book: Book) -> bool:
+    """Whether the bible says what really happened. It is about one crime, so a collection has none."""
+    return is_mystery(book) and not has_separate_stories(book)
+
+
 @dataclass(slots=True)
 class _Plan:
     """An outline while it is drafted.
@@ -197,7 +230,7 @@ class _Plan:
             range(1, last + 1),
             bible=True,
             kind=not story_kind(book),
-            outcome=is_mystery(book) and last > 0 and not book.authored_bible.get("outcome"),
+            outcome=_has_solution(book) and last > 0 and not book.authored_bible.get("outcome"),
             premises=bool(planned) and drawn_names.asks_for_premises(book),
             planned=planned,
         )
@@ -208,8 +241,8 @@ class _Plan:
             premises=drawn_names.premises(book) if form.premises else "",
             summaries=planning.summaries(book, self.window),
             total=lang.length(book.target_word_count),
-            entries=(SOLUTION if form.outcome else "") + (NON_FICTION_ENTRIES if is_non_fiction(book) else ENTRIES),
-            arcs=min(max(book.chapter_count // 5, 3), 8),
+            whole=_whole(book),
+            entries=(SOLUTION if form.outcome else "") + _entries(book),
             kind=KIND if form.kind else "",
             chapters=planning.range_of(1, last),
             plans=self._ask_for_plans(form),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
-from bookgen.models import Chapter, StoryKind, story_kind
+from bookgen.models import Chapter, StoryKind, has_separate_stories, story_kind
 from bookgen.providers.text import Message, TextRequest
 from bookgen.words import count_words, tokens
 from bookgen.writing import brief, budget, chapter_plan, context, continuity, conversation, sentences
@@ -201,11 +201,15 @@ What the chapters after it tell and rely on, as they are written:
 LATER_SHARE, FORMER_SHARE, WISH_SHARE = 1 / 16, 1 / 6, 1 / 40  # of the window
 
 
+COMPLETE = ", a story that is complete in itself"
+
+
 def _first_part(draft: WorkingDraft) -> dict[str, object]:
     chapter, chapters = draft.chapter, draft.material.chapters
     number, count = chapter.chapter_number, len(chapters)
+    complete = COMPLETE if has_separate_stories(draft.book) else ""
     return {
-        "which": "the book's only chapter" if count == 1 else f"chapter {number} of {count}",
+        "which": ("the book's only chapter" if count == 1 else f"chapter {number} of {count}") + complete,
         "summary": _task(chapter, draft.window // 8),
         "plan": _plan(draft),
         "given": "\n\n".join(_given(draft)),
@@ -220,29 +224,37 @@ def _plan(draft: WorkingDraft) -> str:
 
 
 def _given(draft: WorkingDraft) -> Iterator[str]:
-    """The parts of the prompt about what surrounds the chapter.
+    """The parts of the prompt about what surrounds the chapter: the next one, open threads, decisions, and so on.
 
-    They are the next chapter, open threads, the author's decisions, sentences to avoid, the end of the previous chapter
-    and, if the chapter is written again, its former text.
+    Nothing surrounds a separate story, except the sentences that earlier stories have used.
     """
-    chapter = draft.chapter
-    following = draft.material.after(chapter.chapter_number)
-    yield NEXT_CHAPTER.format(summary=_task(following, draft.window // 24)) if following else LAST_CHAPTER
-    if threads := continuity.open_threads(draft.digests)[-max(draft.window // continuity.TOKENS_A_THREAD, 2) :]:
-        lines = "\n".join(f"- {thread}" for thread in threads)
-        last = LAST_OPEN_THREADS if story_kind(draft.book) == StoryKind.MEMOIR else LAST_THREADS
-        yield (THREADS if following else last).format(threads=context.data(lines))
-    if settled := [line for _, each in sorted(draft.material.digests.items()) for line in each.settled]:
+    chapter, is_separate = draft.chapter, has_separate_stories(draft.book)
+    if not is_separate:
+        yield from _neighbours(draft)
+    digests = sorted(draft.material.digests.items())
+    if settled := [
+        line for number, each in digests for line in each.settled if not is_separate or number == chapter.chapter_number
+    ]:
         lines = clip("\n".join(f"- {line}" for line in settled[-MAX_SETTLED:]), draft.window // 16)
         yield SETTLED.format(settled=context.data(lines))
     if draft.avoid and draft.window >= SMALL:
         yield AVOID.format(worn=context.data("\n".join(f"- {clip(each, 45)}" for each in draft.avoid)))
-    if tail := _tail(draft):
+    if not is_separate and (tail := _tail(draft)):
         yield TAIL.format(tail=context.data(tail))
     if chapter.content.strip() and draft.material.wish:
         yield from _rewritten(draft)
     elif chapter.content.strip():
         yield FORMER.format(opening=context.data(clip(chapter.content, min(120, draft.window // 30))))
+
+
+def _neighbours(draft: WorkingDraft) -> Iterator[str]:
+    """The parts of the prompt about the next chapter and about what earlier chapters have left open."""
+    following = draft.material.after(draft.chapter.chapter_number)
+    yield NEXT_CHAPTER.format(summary=_task(following, draft.window // 24)) if following else LAST_CHAPTER
+    if threads := continuity.open_threads(draft.digests)[-max(draft.window // continuity.TOKENS_A_THREAD, 2) :]:
+        lines = "\n".join(f"- {thread}" for thread in threads)
+        last = LAST_OPEN_THREADS if story_kind(draft.book) == StoryKind.MEMOIR else LAST_THREADS
+        yield (THREADS if following else last).format(threads=context.data(lines))
 
 
 def _rewritten(draft: WorkingDraft) -> Iterator[str]:
@@ -254,7 +266,7 @@ def _rewritten(draft: WorkingDraft) -> Iterator[str]:
     later = [
         f"{number}. {digest.summary} {' '.join(digest.facts)}"
         for number, digest in sorted(material.digests.items())
-        if number > draft.chapter.chapter_number
+        if number > draft.chapter.chapter_number and not has_separate_stories(draft.book)
     ]
     if later:
         each = round(window * LATER_SHARE / len(later))

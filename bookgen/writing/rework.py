@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from bookgen.errors import InvalidInput
+from bookgen.models import has_separate_stories
 from bookgen.providers.text import Message, TextRequest
 from bookgen.threads import compute
 from bookgen.writing import brief, chapter_plan, context, planning, structured
@@ -29,11 +30,13 @@ What is written so far:
 
 {told}
 
-Plan these chapters anew: {numbers}. Each gets a new title and a new summary of {summaries}, with other events or \
-another approach than now, and still fits what comes before and after it. The other chapters stay as they are.
+Plan these chapters anew: {numbers}. Each gets a new title and a new summary of {summaries}, {how}. The other \
+chapters stay as they are.
 {wishes}
 {plans}{form}"""
 
+IN_ONE_BOOK = "with other events or another approach than now, and still fits what comes before and after it"
+IN_A_COLLECTION = "for another story than now, with people, a form and a turn that no other story of the book has"
 IN_VIEW = "The text of its chapters is above."
 
 WISHES = """
@@ -100,6 +103,7 @@ def _request(
         bible=planning.bible(book.bible, window),
         planned=planning.planned(plan, len(plan), window, near=numbers[0]),
         told=context.data(told or (IN_VIEW if view.chapters else "Nothing yet.")),
+        how=IN_A_COLLECTION if has_separate_stories(book) else IN_ONE_BOOK,
         numbers=", ".join(map(str, numbers)),
         summaries=planning.summaries(book, window),
         plans=f"{chapter_plan.asked(book, unpaid)}\n\n" if form.planned else "",

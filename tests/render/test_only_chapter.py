@@ -1,4 +1,7 @@
-"""A book of one chapter: no table of contents, no number, and no title that the title page already has."""
+"""Headings without a number: in a book of one chapter and in a collection of separate stories.
+
+A book of one chapter has no table of contents either, and no title that the title page already has.
+"""
 
 from __future__ import annotations
 
@@ -73,6 +76,31 @@ def test_the_first_of_several_chapters_has_its_number_before_the_others_are_writ
 
     assert opening(written)[0].casefold() == "chapter 1"
     assert "toc" in {page.kind for page in written.layout.pages}
+
+
+@pytest.mark.parametrize(
+    ("genre", "headings"),
+    [("Short stories", ["nine inches", "oban"]), ("Novel", ["chapter 1", "chapter 2"])],
+)
+def test_the_titles_of_separate_stories_have_no_number_above_them(genre: str, headings: list[str]) -> None:
+    book, (first, *_) = corpus.book(Corpus("one", chapters=1, words=10))
+    book = replace(book, genre=genre, chapter_count=5, description="", bible={})
+    titles = ("Nine Inches", "Chapter 2: Oban")
+    chapters = [
+        replace(first, id=number, chapter_number=number, title=title, content="A line.")
+        for number, title in enumerate(titles, 1)
+    ]
+
+    written = render(manuscript(book, chapters, author="A", watermark=False))
+
+    pages = [page for page in written.layout.pages if page.anchors]
+    tops = [max(body(page), key=lambda each: each[0])[1].line.text for page in pages]
+    document = docx.Document(io.BytesIO(written.docx))
+    numbers = of_style(document, "Chapter Number")
+    assert [top.casefold() for top in tops] == headings
+    assert len(numbers) == (0 if genre == "Short stories" else 2)
+    assert [each.text for each in of_style(document, "Heading 1")] == ["Nine Inches", "Oban"]
+    assert outline(written) == navigation(written.epub)["toc"] == ["Nine Inches", "Oban"]
 
 
 @pytest.mark.parametrize("title", ["Chapter 2: The End", "CHAPTER 2 — The End", "The End"])

@@ -14,7 +14,7 @@ from bookgen.models import Book, Chapter, Severity, SuggestionType, is_non_ficti
 from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.threads import compute
 from bookgen.words import measure
-from bookgen.writing import sentences, structured
+from bookgen.writing import sentences, stories, structured
 from bookgen.writing.context import entries
 from bookgen.writing.fence import fenced
 from bookgen.writing.language import language
@@ -149,11 +149,9 @@ async def proposed(
 
 
 def _request(book: Book, chapter: Chapter, window: TextWindow, context: int, mark: str) -> TextRequest:
-    tongue = language(book.content_language).name
-    names = (str(entry.get("name", "")).strip() for entry in entries(book.bible, "people", "places"))
-    terms = "\n".join(
-        f"- {each.get('name', '')}: {each.get('description', '')}" for each in entries(book.bible, "terms")
-    )
+    tongue, bible = language(book.content_language).name, stories.bible_for(book, chapter.chapter_number)
+    names = (str(entry.get("name", "")).strip() for entry in entries(bible, "people", "places"))
+    terms = "\n".join(f"- {each.get('name', '')}: {each.get('description', '')}" for each in entries(bible, "terms"))
     text = fenced("text", chapter.content[window.start : window.end])
     later = LATER if window.start else ""
     task = TASK.format(

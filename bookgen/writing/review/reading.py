@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bookgen.models import Book, Chapter, Severity, is_mystery
+from bookgen.models import Book, Chapter, Severity, has_separate_stories, is_mystery
 from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.words import measure
 from bookgen.writing import brief, chapter_plan, context, continuity
@@ -58,6 +58,12 @@ STORY_READING = (
 MYSTERY_READING = (
     "Whatever the solution of this mystery relies on must have been shown to the reader before it is used to solve it. "
     'A clue that comes too late or not at all is a finding of the kind "unprepared".'
+)
+STORIES_READING = (
+    "Each chapter of this book is a story of its own. Judge it by itself: nothing in it contradicts, prepares or "
+    "settles anything in another story, and what it needs must be in it. A finding across stories is only what comes "
+    "back in another one without a purpose: the same device, phrase, number or name, as a finding of the kind "
+    '"repetition".'
 )
 ADVICE_READING = (
     "Follow each instruction in your mind as somebody who has nothing but this book: what it needs must have been "
@@ -189,7 +195,8 @@ def _tracks(book: Book, kinds: Sequence[FindingKind]) -> str:
     """The instruction on what to keep track of while reading, for the kinds of findings to look for."""
     told = {FindingKind.UNRESOLVED: STORY_READING, FindingKind.UNCLEAR_STEP: ADVICE_READING}
     texts = [text for kind, text in told.items() if kind in kinds]
-    return " ".join([*texts, MYSTERY_READING] if is_mystery(book) else texts)
+    texts += [MYSTERY_READING] if is_mystery(book) else []
+    return " ".join([*texts, STORIES_READING] if has_separate_stories(book) else texts)
 
 
 def schema(kinds: Sequence[FindingKind]) -> Mapping[str, Any]:

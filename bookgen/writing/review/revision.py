@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bookgen.models import Book, StoryKind, story_kind
+from bookgen.models import Book, StoryKind, has_separate_stories, story_kind
 from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.writing import brief
 from bookgen.writing.fence import fenced
@@ -35,7 +35,7 @@ How you revise:
 - A change replaces one passage with another. It does what the finding needs and nothing else: change a word rather \
 than a phrase, and a phrase rather than a sentence. What is good about the passage (a joke, a detail, a rhythm) stays \
 in it.
-- Every new word is in {language} and in the voice of the book: point of view, tense, vocabulary, spelling, quotation \
+- Every new word is in {language} and in the voice of {whose}: point of view, tense, vocabulary, spelling, quotation \
 marks.
 {kind}
 - Where a device comes too often, keep it in its strongest place. In the others put something particular to that \
@@ -184,7 +184,8 @@ def revision_request(
 def _author(book: Book) -> str:
     """The instructions for the author of this kind of book. An unknown kind gets those for stories and non-fiction."""
     kind = KINDS.get(story_kind(book), f"{_STORY}\n{_ADVICE}")
-    return AUTHOR.format(language=language(book.content_language).name, kind=kind)
+    whose = "its story" if has_separate_stories(book) else "the book"
+    return AUTHOR.format(language=language(book.content_language).name, whose=whose, kind=kind)
 
 
 SCHEMA: Mapping[str, Any] = object_of(
