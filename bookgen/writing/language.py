@@ -83,22 +83,27 @@ class ProseLanguage:
     tokens_per_word: float
     speech_dash: str
 
+    @property
+    def unit(self) -> str:
+        """The unit in which the book's text is counted. Authors also count punctuation unless they are told not to."""
+        return "words" if self.characters_per_word is None else "characters (not counting punctuation)"
+
+    def number(self, words: int) -> int:
+        """A length of `words` words as a number of units."""
+        return self.characters(words) or words
+
     def length(self, words: int) -> str:
         """A length of `words` words as text: "900 words" or, in a language without spaces, a number of characters."""
-        if self.characters_per_word is None:
-            return f"{words} words"
-        return f"{self.characters(words)} characters"
+        return f"{self.number(words)} {self.unit}"
 
     def rough_length(self, words: int) -> str:
         """As `length`, with the number rounded to two significant digits."""
-        number = self.characters(words) or words
-        unit: int = 10 ** max(len(str(number)) - 2, 0)
-        return f"{round(number / unit) * unit} {'words' if self.characters_per_word is None else 'characters'}"
+        number = self.number(words)
+        step: int = 10 ** max(len(str(number)) - 2, 0)
+        return f"{round(number / step) * step} {self.unit}"
 
     def between(self, least: int, most: int) -> str:
-        if self.characters_per_word is None:
-            return f"{least} to {most} words"
-        return f"{self.characters(least)} to {self.characters(most)} characters"
+        return f"{self.number(least)} to {self.number(most)} {self.unit}"
 
     def characters(self, words: int) -> int | None:
         return None if self.characters_per_word is None else round(words * self.characters_per_word)

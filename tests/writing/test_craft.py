@@ -62,10 +62,11 @@ def test_a_non_fiction_book_has_the_rules_of_instructions_and_no_other_kind_has(
 
 def test_the_prompt_names_the_language_and_uses_its_unit_of_length():
     assert "in German (de-AT)" in craft(a_book(content_language="de-AT"))
-    assert language("zh").length(800) == "800 characters"
+    assert language("zh").length(800) == "800 characters (not counting punctuation)"
+    assert language("th").between(10, 20) == "45 to 90 characters (not counting punctuation)"
     assert language("en").length(800) == "800 words"
     assert [language("en").rough_length(words) for words in (7, 388, 1080)] == ["7 words", "390 words", "1100 words"]
-    assert language("zh").rough_length(907) == "910 characters"
+    assert language("zh").rough_length(907) == "910 characters (not counting punctuation)"
 
 
 def test_a_letter_set_as_the_prompt_says_keeps_its_paragraphs_and_lines():

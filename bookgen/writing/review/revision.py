@@ -99,7 +99,7 @@ An entry of "declined" has:
 - "finding": its number.
 - "reason": one sentence in {language}.
 
-Words that the edits of a chapter may add, all together: {room}."""
+How many {unit} the edits of a chapter may add, all together: {room}."""
 
 FINDING = """\
 {number}. {kind}, {severity}. Chapter {chapter}: “{quote}”{others}
@@ -167,7 +167,8 @@ def revision_request(
         longest=tongue.length(MAX_PASSAGE_WORDS),
         deletable=" or ".join(sorted(DELETABLE)),
         language=tongue.name,
-        room="; ".join(f"chapter {each.chapter_number}: {tongue.length(room_for(each))}" for each in chapters),
+        unit=tongue.unit,
+        room="; ".join(f"chapter {each.chapter_number}: {tongue.number(room_for(each))}" for each in chapters),
     )
     return TextRequest(
         stage=STAGE,
