@@ -27,7 +27,7 @@ _LISTS = ("sets_up", "pays_off", "steps", "examples")
 
 SCENES = """\
 - scenes: {scenes}. Each has its place (with the time), its people, want (who wants what, and what is in the way) and \
-turn (what has changed at its end), all this in about {scene_words} words a scene.
+turn (what has changed at its end), all this in about {scene_length} a scene.
 - sets_up: what is planted in it that a later chapter pays off, each in a few words, at most {set_ups}.
 - pays_off: what it pays off, in the words of the set-up, at most {set_ups}, in the book's last chapter at most \
 {last_pay_offs}. Everything that is set up is paid off, and nothing is paid off that was not set up.
@@ -35,8 +35,8 @@ turn (what has changed at its end), all this in about {scene_words} words a scen
 LIFE = """\
 - scenes: {scenes}, as far as the book's data and material give any. Where they give none, what was usual in that \
 time, the work, a place or a question takes their place. Each has its place (with the time), its people, want (what \
-somebody wanted or tried) and turn (what has changed or is understood at its end), all this in about {scene_words} \
-words a scene. Leave empty what is not given.
+somebody wanted or tried) and turn (what has changed or is understood at its end), all this in about {scene_length} \
+a scene. Leave empty what is not given.
 - sets_up: what it begins that a later chapter comes back to, each in a few words.
 - pays_off: what it comes back to, in the words of the set-up.
 - last_image: the thing seen or done that it ends on; no moral, no summary."""
@@ -49,7 +49,8 @@ comes before it. A recipe or a project takes {recipe} with its tables: a chapter
 VERSE = """\
 - sets_up and pays_off: the images in it that a later chapter returns to, and the earlier images that it returns to, \
 each in a few words.
-- last_image: what it ends on.
+- last_image: what it ends on.{lines}"""
+LINES = """
 A short line of verse has about five words and a pentameter eight or nine: count the lines of the poems accordingly."""
 EITHER = f"""\
 In fiction:
@@ -83,18 +84,24 @@ Set up by earlier chapters and not paid off yet:
 
 def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
     """The part of a prompt that asks for chapter plans. `open_threads`: what is set up earlier and not paid off yet."""
-    words = book.target_word_count // max(book.chapter_count, 1)
-    length = language(book.content_language).rough_length(words)
+    lang, words = language(book.content_language), _chapter_words(book)
+    length = lang.rough_length(book.target_word_count // max(book.chapter_count, 1))
     set_ups = min(max(words // SET_UP_WORDS, 1), MAX_SET_UPS)
     fields = _KINDS[story_kind(book)][1].format(
         scenes=_scenes(words),
-        scene_words=_scene_words(words),
+        scene_length=lang.note_length(_scene_words(words)),
         set_ups=set_ups,
         last_pay_offs=2 * set_ups,
-        recipe=language(book.content_language).between(*RECIPE_WORDS),
+        lines=LINES if lang.characters_per_word is None else "",
+        recipe=lang.between(*map(lang.equivalent, RECIPE_WORDS)),
     )
     told = ASKED.format(length=length, fields=fields)
     return told + (OPEN.format(threads="\n".join(f"- {each}" for each in open_threads)) if open_threads else "")
+
+
+def _chapter_words(book: Book) -> int:
+    """The length of a chapter as a number of English words that say as much: all limits above are in English words."""
+    return language(book.content_language).in_english(book.target_word_count // max(book.chapter_count, 1))
 
 
 def _scenes(words: int) -> str:
@@ -118,7 +125,7 @@ def _scene_words(words: int) -> int:
 
 def words_asked(book: Book) -> int:
     """About how many words a reply needs for the plan of one chapter."""
-    words = book.target_word_count // max(book.chapter_count, 1)
+    words = _chapter_words(book)
     _, most = _scene_count(words)
     return WORDS_OF_REST + ((_scene_words(words) + 5) * most if "scenes" in _KINDS[story_kind(book)][0] else 0)
 

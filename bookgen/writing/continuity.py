@@ -205,7 +205,7 @@ def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str],
 
 
 def _asked(book: Book) -> dict[str, str]:
-    return {"summary": language(book.content_language).between(60, 90), "facts": noting.form(book)}
+    return {"summary": language(book.content_language).note_between(60, 90), "facts": noting.form(book)}
 
 
 def _threads(book: Book, threads: Sequence[str]) -> str:

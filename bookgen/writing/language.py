@@ -57,6 +57,9 @@ _BY_CHARACTER = {
     **dict.fromkeys(("th", "lo", "km", "my"), CHARACTERS_PER_WORD["thai_lao_khmer_myanmar"]),
 }
 
+# How many words, as they are counted, say as much as one English word. In Chinese and Japanese each character counts.
+_WORDS_PER_ENGLISH_WORD = dict.fromkeys(("zh", "ja"), 2.0)
+
 # The dash that begins each speech in a language's novels.
 _SPEECH_DASHES = {**dict.fromkeys(("es", "pt", "ca", "ro", "pl", "ru", "uk", "bg"), "—"), "hu": "–"}
 
@@ -76,12 +79,14 @@ class ProseLanguage:
     """How lengths are counted in a language, and its dialogue is set.
 
     `characters_per_word` is None if spaces separate its words. `speech_dash` is empty if speech is in quotation marks.
+    `words_per_english_word` adapts limits that were chosen for English.
     """
 
     name: str
     characters_per_word: float | None
     tokens_per_word: float
     speech_dash: str
+    words_per_english_word: float
 
     @property
     def unit(self) -> str:
@@ -104,6 +109,26 @@ class ProseLanguage:
 
     def between(self, least: int, most: int) -> str:
         return f"{self.number(least)} to {self.number(most)} {self.unit}"
+
+    def note_length(self, english_words: int) -> str:
+        """The maximum length of a note, such as a summary or a quotation, as text. It holds as much in any language."""
+        return f"{self.number(self.equivalent(english_words))} {self._note_unit}"
+
+    def note_between(self, least: int, most: int) -> str:
+        """As `note_length`, for a note of `least` to `most` English words."""
+        return f"{self.number(self.equivalent(least))} to {self.number(self.equivalent(most))} {self._note_unit}"
+
+    @property
+    def _note_unit(self) -> str:
+        return "words" if self.characters_per_word is None else "characters"
+
+    def equivalent(self, english_words: int) -> int:
+        """The number of words in this language that say as much as so many English words."""
+        return round(english_words * self.words_per_english_word)
+
+    def in_english(self, words: int) -> int:
+        """The number of English words that say as much as `words` words in this language."""
+        return round(words / self.words_per_english_word)
 
     def characters(self, words: int) -> int | None:
         return None if self.characters_per_word is None else round(words * self.characters_per_word)
@@ -130,4 +155,5 @@ def language(tag: str) -> ProseLanguage:
         _BY_CHARACTER.get(code),
         _TOKENS_PER_WORD.get(code, _TOKENS_PER_OTHER_WORD),
         _SPEECH_DASHES.get(code, ""),
+        _WORDS_PER_ENGLISH_WORD.get(code, 1.0),
     )

@@ -34,12 +34,12 @@ bible, which every chapter will be written from:
 {entries}"""
 SOLUTION = """\
 - outcome: what really happened: who did it, how and why, the hours of the deed, the clues and skills that prove it, \
-each with the number of the chapter that first shows it, and what every false trail turns out to be, in up to 250 \
-words. The reader learns it only at the end.
+each with the number of the chapter that first shows it, and what every false trail turns out to be, in up to \
+{length}. The reader learns it only at the end.
 """
 ENTRIES = """\
 - people: the main ones (in non-fiction: those who are named, if any), each with what must never change: age, looks, \
-relations, work, what they want; in up to 60 words each. Of real people only what the book's data gives.
+relations, work, what they want; in up to {length} each. Of real people only what the book's data gives.
 - places: those that the book returns to, each with what must never change.
 - terms: words and names that must always be spelt and used the same way."""
 NON_FICTION_ENTRIES = """\
@@ -94,6 +94,7 @@ What is planned so far, {before}:
 NOTHING_PLANNED = "No chapter is planned yet."
 
 BRIEF_BIBLE = 160  # words, if it has a separate reply
+PERSON_WORDS, OUTCOME_WORDS = 60, 250  # of an entry, of a mystery's outcome
 
 
 async def draft_outline(book: Book, steps: Steps) -> Outline:
@@ -127,6 +128,13 @@ def _settled(book: Book, window: int) -> str:
     if not book.authored_bible:
         return ""
     return SETTLED.format(settled=planning.bible(book.authored_bible, window))
+
+
+def _entries(book: Book, *, outcome: bool) -> str:
+    """The part of the first prompt about the lists of the bible and, if `outcome`, about a mystery's outcome."""
+    lang = language(book.content_language)
+    entries = NON_FICTION_ENTRIES if is_non_fiction(book) else ENTRIES.format(length=lang.note_length(PERSON_WORDS))
+    return (SOLUTION.format(length=lang.note_length(OUTCOME_WORDS)) if outcome else "") + entries
 
 
 @dataclass(slots=True)
@@ -208,12 +216,12 @@ class _Plan:
             premises=drawn_names.premises(book) if form.premises else "",
             summaries=planning.summaries(book, self.window),
             total=lang.length(book.target_word_count),
-            entries=(SOLUTION if form.outcome else "") + (NON_FICTION_ENTRIES if is_non_fiction(book) else ENTRIES),
+            entries=_entries(book, outcome=form.outcome),
             arcs=min(max(book.chapter_count // 5, 3), 8),
             kind=KIND if form.kind else "",
             chapters=planning.range_of(1, last),
             plans=self._ask_for_plans(form),
-            length=lang.length(BRIEF_BIBLE),
+            length=lang.note_length(BRIEF_BIBLE),
             form=form.asked() if self.form_shown else form.asked_in_words(),
         )
         return self._request(task, form, with_bible=True)

@@ -45,7 +45,7 @@ and leads to the words after it. Keep what the wish does not touch: events, name
 asks for another length, it has about {length}. Send the new passage alone, without marks or quotation marks around \
 it."""
 
-NO_WISH = "Put it better: clearer and more exact, in about as many words."
+NO_WISH = "Put it better: clearer and more exact, at about the same length."
 NOTHING_BEFORE, NOTHING_AFTER = "Nothing: the chapter begins with it.", "Nothing: the chapter ends with it."
 
 

@@ -81,10 +81,11 @@ def range_of(first: int, last: int) -> str:
 
 def summaries(book: Book, window: int) -> str:
     """The length of each summary as text. A long chapter needs a longer summary, or the model fills it with padding."""
+    lang = language(book.content_language)
     if window < SMALL:
-        return language(book.content_language).between(25, 40)
-    long = book.target_word_count > LONG_CHAPTER * book.chapter_count
-    return language(book.content_language).between(*((70, 110) if long else (40, 70)))
+        return lang.note_between(25, 40)
+    long = lang.in_english(book.target_word_count) > LONG_CHAPTER * book.chapter_count
+    return lang.note_between(*((70, 110) if long else (40, 70)))
 
 
 def bible(settled: Mapping[str, Any], window: int) -> str:

@@ -69,6 +69,14 @@ def test_the_prompt_names_the_language_and_uses_its_unit_of_length():
     assert language("zh").rough_length(907) == "910 characters (not counting punctuation)"
 
 
+def test_the_limits_of_notes_hold_as_much_in_every_language():
+    assert language("en").note_between(40, 70) == "40 to 70 words"
+    assert language("ja").note_between(40, 70) == "80 to 140 characters"
+    assert language("zh-Hant").note_length(12) == "24 characters"
+    assert language("th").note_length(12) == "54 characters"
+    assert [language(tag).in_english(1_200) for tag in ("ja", "th", "de")] == [600, 1_200, 1_200]
+
+
 def test_a_letter_set_as_the_prompt_says_keeps_its_paragraphs_and_lines():
     told = craft(a_book(genre="Novel"))
     long = "Come on Friday. I have an error of four years to show you, and it does not go away by itself."
