@@ -20,7 +20,7 @@ WORDS_OF_REST = 60  # the maximum length in a reply
 SCENE_WORDS, SCENE_WORDS_OF_MANY = 60, 40  # of each scene in the plan; fewer if a long chapter has many scenes
 SET_UP_WORDS, MAX_SET_UPS = 600, 6  # a set-up for so many words of a chapter, and at most so many
 RECIPE_WORDS = (400, 600)
-SHORT_CHAPTER, LONG_CHAPTER, WORDS_A_SCENE = 500, 2_000, 700  # words
+SHORT_CHAPTER, LONG_CHAPTER, WORDS_A_SCENE = 600, 2_000, 700  # words
 
 _TEXTS = ("last_image", "question", "outcome")
 _LISTS = ("sets_up", "pays_off", "steps", "examples")

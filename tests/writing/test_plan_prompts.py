@@ -46,6 +46,17 @@ async def test_a_plan_may_have_as_much_as_its_chapters_can_carry(
     assert f"in the words of the set-up, at most {set_ups}, in the book's last chapter at most {last}." in asked
 
 
+@pytest.mark.parametrize(("tag", "one", "two"), [("en", 600, 601), ("ja", 1_200, 1_202)])
+def test_a_chapter_of_up_to_600_words_is_planned_with_one_scene(tag: str, one: int, two: int) -> None:
+    short, longer = (
+        chapter_plan.asked(a_book(genre="Novel", chapter_count=1, target_word_count=words, content_language=tag))
+        for words in (one, two)
+    )
+
+    assert "- scenes: one scene." in short
+    assert "- scenes: 1 to 2 scenes." in longer
+
+
 @pytest.mark.parametrize("genre", ["Mystery", "Memoir", "Poetry", "Cookbook", ""])
 async def test_the_planner_of_a_japanese_book_is_given_no_length_in_words(genre: str) -> None:
     asked = await planning_prompt(genre=genre, target_word_count=5 * 2_400, content_language="ja")
