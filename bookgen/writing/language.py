@@ -63,6 +63,9 @@ _WORDS_PER_ENGLISH_WORD = dict.fromkeys(("zh", "ja"), 2.0)
 # The dash that begins each speech in a language's novels.
 _SPEECH_DASHES = {**dict.fromkeys(("es", "pt", "ca", "ro", "pl", "ru", "uk", "bg"), "—"), "hu": "–"}
 
+# The marks of speech that is quoted within speech. Other languages have single marks or reverse the outer ones.
+_INNER_MARKS = {"ja": "『』", "zh": "‘’ or 『』"}
+
 # Tokens per word, estimated generously for current tokenizers, since this limits replies.
 _TOKENS_PER_WORD = {
     "en": 1.6,
@@ -79,6 +82,7 @@ class ProseLanguage:
     """How lengths are counted in a language, and its dialogue is set.
 
     `characters_per_word` is None if spaces separate its words. `speech_dash` is empty if speech is in quotation marks.
+    `inner_marks` are those of speech within speech; empty for most languages.
     `words_per_english_word` adapts limits that were chosen for English.
     """
 
@@ -86,6 +90,7 @@ class ProseLanguage:
     characters_per_word: float | None
     tokens_per_word: float
     speech_dash: str
+    inner_marks: str
     words_per_english_word: float
 
     @property
@@ -155,5 +160,6 @@ def language(tag: str) -> ProseLanguage:
         _BY_CHARACTER.get(code),
         _TOKENS_PER_WORD.get(code, _TOKENS_PER_OTHER_WORD),
         _SPEECH_DASHES.get(code, ""),
+        _INNER_MARKS.get(code, ""),
         _WORDS_PER_ENGLISH_WORD.get(code, 1.0),
     )
