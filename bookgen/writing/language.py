@@ -1,4 +1,4 @@
-"""Facts about languages: name, length of a word, dash of dialogue."""
+"""Facts about languages: name, length of a word, how dialogue and prose are set."""
 
 from __future__ import annotations
 
@@ -66,6 +66,19 @@ _SPEECH_DASHES = {**dict.fromkeys(("es", "pt", "ca", "ro", "pl", "ru", "uk", "bg
 # The marks of speech that is quoted within speech. Other languages have single marks or reverse the outer ones.
 _INNER_MARKS = {"ja": "『』", "zh": "‘’ or 『』"}
 
+# What a model often gets wrong in the typesetting of prose, for the author's prompt.
+_CONVENTIONS = {
+    "ja": (
+        "A paragraph begins without a full-width space or another indent; ―― and …… are doubled; ？ and ！ are "
+        "followed by a full-width space within a line, but by none before 」; no 。 stands before 」; a reading "
+        "stands in （） after its word."
+    ),
+    "zh": (
+        "A paragraph begins without full-width spaces or another indent; speech is in “” in simplified characters and "
+        "in 「」 in traditional ones; the dash is —— and the ellipsis ……."
+    ),
+}
+
 # Tokens per word, estimated generously for current tokenizers, since this limits replies.
 _TOKENS_PER_WORD = {
     "en": 1.6,
@@ -83,6 +96,7 @@ class ProseLanguage:
 
     `characters_per_word` is None if spaces separate its words. `speech_dash` is empty if speech is in quotation marks.
     `inner_marks` are those of speech within speech; empty for most languages.
+    `conventions`: a sentence about the typesetting of prose; empty for most languages.
     `words_per_english_word` adapts limits that were chosen for English.
     """
 
@@ -91,6 +105,7 @@ class ProseLanguage:
     tokens_per_word: float
     speech_dash: str
     inner_marks: str
+    conventions: str
     words_per_english_word: float
 
     @property
@@ -161,5 +176,6 @@ def language(tag: str) -> ProseLanguage:
         _TOKENS_PER_WORD.get(code, _TOKENS_PER_OTHER_WORD),
         _SPEECH_DASHES.get(code, ""),
         _INNER_MARKS.get(code, ""),
+        _CONVENTIONS.get(code, ""),
         _WORDS_PER_ENGLISH_WORD.get(code, 1.0),
     )

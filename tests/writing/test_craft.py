@@ -99,6 +99,20 @@ def test_a_story_is_told_how_dialogue_with_dashes_is_set(tag, dash):
     assert "never with a hyphen" not in craft(a_book(genre="Novel", content_language="en"))
 
 
+@pytest.mark.parametrize(
+    ("tag", "told"),
+    [
+        ("ja", "- A paragraph begins without a full-width space or another indent; ―― and …… are doubled;"),
+        ("zh-TW", "speech is in “” in simplified characters and in 「」 in traditional ones; the dash is ——"),
+    ],
+)
+def test_prose_in_japanese_and_chinese_is_told_its_conventions(tag, told):
+    assert told in craft(a_book(genre="Novel", content_language=tag))
+    assert told in craft(a_book(genre="Travel guide", content_language=tag))
+    assert told not in craft(a_book(genre="Poetry", content_language=tag))
+    assert "full-width" not in craft(a_book(genre="Novel", content_language="en"))
+
+
 def test_an_unknown_language_is_named_by_its_tag():
     assert "the language with the tag tlh" in craft(a_book(content_language="tlh"))
     assert language("tlh").length(100) == "100 words"
