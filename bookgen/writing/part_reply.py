@@ -47,7 +47,7 @@ def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, pa
 
     A reply that was cut off loses its unfinished last sentence.
     """
-    cleaned = reply_cleanup.prose(reply.text, draft.chapter, opening=not draft.text)
+    cleaned = reply_cleanup.prose(reply.text, draft.chapter, opening=not draft.text, verse=draft.goal.in_lines)
     piece, changes = cleaned.text, cleaned.changes
     instructed = echo.instructions(request)
     sent_back = echo.echoed(piece, instructed)
