@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bookgen.models import Book, story_kind
-from bookgen.writing import structured
+from bookgen.writing import sentences, structured
 from bookgen.writing.language import language
 from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
 
@@ -197,13 +197,13 @@ def as_prompt_lines(plan: Mapping[str, Any]) -> str:
     """The plan as lines of the prompt for its chapter; empty if the plan is empty."""
     lines = [f"Question: {plan['question']}"] if plan.get("question") else []
     for number, scene in enumerate(plan.get("scenes", ()), 1):
-        said = "; ".join(f"{name}: {scene[name].rstrip('.;')}" for name in SCENE_FIELDS if scene.get(name))
-        lines.append(f"Scene {number}. {said}.")
+        said = sentences.as_list(f"{name}: {scene[name]}" for name in SCENE_FIELDS if scene.get(name))
+        lines.append(f"Scene {number}. {said}")
     if plan.get("steps"):
         lines += ["Steps:", *(f"{number}. {step}" for number, step in enumerate(plan["steps"], 1))]
     for name, title in (("examples", "Examples"), ("sets_up", "Sets up"), ("pays_off", "Pays off")):
         if plan.get(name):
-            lines.append(f"{title}: " + "; ".join(each.rstrip(".;") for each in plan[name]) + ".")
+            lines.append(f"{title}: {sentences.as_list(plan[name])}")
     for name, title in (("outcome", "Outcome"), ("last_image", "Ends on")):
         if plan.get(name):
             lines.append(f"{title}: {plan[name]}")

@@ -79,6 +79,22 @@ async def test_a_japanese_chapter_has_the_plan_of_an_english_one_that_says_as_mu
     )
 
 
+def test_the_parts_of_a_plan_are_joined_without_their_full_stops() -> None:
+    scene = {
+        "place": "営業所の窓口",
+        "people": "桃子、太一。",
+        "want": "返したい。規則が邪魔をする。",
+        "turn": "棚へ上げる．",
+    }
+
+    lines = chapter_plan.as_prompt_lines({"scenes": [scene], "sets_up": ["小さな鍵。", "The rule."]}).splitlines()
+
+    assert lines == [
+        "Scene 1. place: 営業所の窓口; people: 桃子、太一; want: 返したい。規則が邪魔をする; turn: 棚へ上げる.",
+        "Sets up: 小さな鍵; The rule.",
+    ]
+
+
 async def test_no_memories_are_planned_for_the_narrator_of_a_practical_book() -> None:
     told = "no life, memory, mistake, acquaintance, date or measurement of theirs that the book's data does not give"
 
