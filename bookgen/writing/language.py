@@ -113,6 +113,11 @@ class ProseLanguage:
         """The unit in which the book's text is counted. Authors also count punctuation unless they are told not to."""
         return "words" if self.characters_per_word is None else "characters (not counting punctuation)"
 
+    @property
+    def counted(self) -> str:
+        """What `count_words` counts in this language: words, or characters if each of them is a word."""
+        return "characters" if self.characters_per_word == 1 else "words"
+
     def number(self, words: int) -> int:
         """A length of `words` words as a number of units."""
         return self.characters(words) or words

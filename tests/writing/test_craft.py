@@ -62,6 +62,12 @@ def test_a_non_fiction_book_has_the_rules_of_instructions_and_no_other_kind_has(
 
 def test_the_prompt_names_the_language_and_uses_its_unit_of_length():
     assert "in German (de-AT)" in craft(a_book(content_language="de-AT"))
+    assert [language(tag).counted for tag in ("ja", "zh-TW", "th", "de")] == [
+        "characters",
+        "characters",
+        "words",
+        "words",
+    ]
     assert language("zh").length(800) == "800 characters (not counting punctuation)"
     assert language("th").between(10, 20) == "45 to 90 characters (not counting punctuation)"
     assert language("en").length(800) == "800 words"
