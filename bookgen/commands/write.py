@@ -61,7 +61,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--chapters", type=int, metavar="N", help="number of chapters, 1 to 100 (default: 10, fewer in a short book)"
     )
-    parser.add_argument("--words", type=int, metavar="N", help="length of the whole book in words (default: 20000)")
+    parser.add_argument(
+        "--words",
+        type=int,
+        metavar="N",
+        help="length of the whole book in words, in Chinese and Japanese in characters (default: 20000)",
+    )
     parser.add_argument("--language", metavar="TAG", help="language tag, such as en, de, pt, ja (default: en)")
     parser.add_argument("--trim", metavar="SIZE", help=f"page size: {', '.join(TRIMS)} (default: {DEFAULT_TRIM})")
     formats = ",".join(FORMATS)
@@ -120,7 +125,7 @@ class Journey:
                 self._display.say("Generating the outline ...")
                 await book.outline()
             self._display.outline((await book.reload()).data)
-            with self._display.following() as show:
+            with self._display.following(book.data["content_language"]) as show:
                 was_edited = await self._make(book, show)
             await (self._report(book) if was_edited else self._blurb(book))
         return await self._export(book)

@@ -16,10 +16,13 @@ from rich.table import Column
 
 from bookgen.commands.findings import Found, note_lines, suggestion_lines
 from bookgen.commands.picture import show as show_picture
+from bookgen.writing.language import language
 
 Status = Mapping[str, Any]
 AGAIN = "Run the same command again to continue."
 NARROW = 72  # columns; below it there is no bar
+LEFT = " Left for you to decide:"
+ONLY_SAFE = "Only spelling and punctuation are corrected without asking you."
 MAX_FINDINGS = 8  # how many findings to print for a finished book
 
 
@@ -37,21 +40,21 @@ class Lines:
         """Show the picture, if the output can. Plain lines cannot, so this does nothing."""
 
     def outline(self, book: Mapping[str, Any]) -> None:
-        self.say(
-            f"{book['title']}: {_count(len(book['chapters']))}, {book['target_word_count']:,} words{_effort(book)}"
-        )
+        length = _length(book["target_word_count"], book["content_language"])
+        self.say(f"{book['title']}: {_count(len(book['chapters']))}, {length}{_effort(book)}")
         for chapter in book["chapters"]:
             self.say(f"{chapter['chapter_number']:>4}. {chapter['title']}")
 
     @contextlib.contextmanager
-    def following(self) -> Iterator[Callable[[Status], None]]:
+    def following(self, content_language: str) -> Iterator[Callable[[Status], None]]:
+        """A function that shows the status of a run that writes a book in `content_language`."""
         told = {""}
 
         def show(status: Status) -> None:
             line = f"{status['completed_chapters']} of {_count(status['total_chapters'])} written"
             if line not in told:
                 told.add(line)
-                self.say(f"{line}, {_words(status)}{_time_left(status)}")
+                self.say(f"{line}, {_written(status, content_language)}{_time_left(status)}")
             if (doing := _doing(status)) not in told:
                 told.add(doing)
                 self.say(doing)
@@ -73,7 +76,8 @@ class Lines:
         if not changed and not left:
             self.say("The editor read the book and found nothing to change.")
             return
-        self.say(f"The editor read the book; {_passages(changed)} changed.{' Left for you to decide:' * bool(left)}")
+        done = f"; {_passages(changed)} changed" if changed else " and changed nothing"
+        self.say(f"The editor read the book{done}.{LEFT * bool(left)}")
         self._listed(left, suggestion_lines)
 
     def proofread(self, suggestions: Sequence[Found]) -> None:
@@ -83,17 +87,16 @@ class Lines:
         if not corrected and not left:
             self.say("The proofreader found no mistakes.")
             return
-        self.say(
-            f"The proofreader corrected {_passages(corrected)}.{' Not changed; look at these yourself:' * bool(left)}"
-        )
+        done = f"The proofreader corrected {_passages(corrected)}." if corrected else "The proofreader changed nothing."
+        self.say(f"{done}{f' {ONLY_SAFE}{LEFT}' if left else ''}")
         self._listed(left, suggestion_lines)
 
     def finished(self, book: Mapping[str, Any], files: Sequence[Path]) -> None:
         planned, cost = book["target_word_count"], book["usage"]["cost_micros"]
         spent = f" The book cost {cost / 1_000_000:.2f} {book['usage']['currency']}." if cost else ""
         self.say(
-            f"{book['title']} is done: {_count(book['chapters_count'])}, {book['word_count']:,} words of {planned:,} "
-            f"planned.{spent}"
+            f"{book['title']} is done: {_count(book['chapters_count'])}, "
+            f"{_length(book['word_count'], book['content_language'])} of {planned:,} planned.{spent}"
         )
         if book["blurb"]:
             self.say(f"Its blurb, for the back cover and shops:\n{textwrap.indent(book['blurb'], '  ')}")
@@ -136,7 +139,7 @@ class Terminal(Lines):
         show_picture(self._console, path)
 
     @contextlib.contextmanager
-    def following(self) -> Iterator[Callable[[Status], None]]:
+    def following(self, content_language: str) -> Iterator[Callable[[Status], None]]:
         with Progress(*_columns(self._console.width), console=self._console, expand=True) as progress:
             bar = progress.add_task("Waiting", total=100, words="", left="")
 
@@ -145,7 +148,7 @@ class Terminal(Lines):
                     bar,
                     completed=status["percentage"],
                     description=_now(status),
-                    words=_words(status),
+                    words=_written(status, content_language),
                     left=_time_left(status).lstrip(", "),
                 )
 
@@ -192,8 +195,12 @@ def _count(chapters: int) -> str:
     return f"{chapters} chapter{'' if chapters == 1 else 's'}"
 
 
-def _words(status: Status) -> str:
-    return f"{status.get('words_written') or 0:,} words"
+def _written(status: Status, content_language: str) -> str:
+    return _length(status.get("words_written") or 0, content_language)
+
+
+def _length(words: int, content_language: str) -> str:
+    return f"{words:,} {language(content_language).counted}"
 
 
 def _time_left(status: Status) -> str:

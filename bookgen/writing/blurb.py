@@ -186,7 +186,7 @@ def _problem(text: str, reply: TextReply, request: TextRequest, material: Materi
         return "it refuses the task, addresses the user or has a placeholder"
     fewest, most = _bounds(material.book)
     if not fewest / 2 <= words <= most * 2 or len(text) > MAX_BLURB_CHARACTERS:
-        return f"it has {words} words"
+        return f"it has {language(material.book.content_language).length(words)}"
     if not sentences.is_finished(text):
         return "it ends in the middle of a sentence"
     if _is_quoted(text, material):

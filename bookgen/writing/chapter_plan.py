@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bookgen.models import Book, has_separate_stories, story_kind
-from bookgen.writing import structured
+from bookgen.writing import sentences, structured
 from bookgen.writing.language import language
 from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
 
@@ -20,14 +20,14 @@ WORDS_OF_REST = 60  # the maximum length in a reply
 SCENE_WORDS, SCENE_WORDS_OF_MANY = 60, 40  # of each scene in the plan; fewer if a long chapter has many scenes
 SET_UP_WORDS, MAX_SET_UPS = 600, 6  # a set-up for so many words of a chapter, and at most so many
 RECIPE_WORDS = (400, 600)
-SHORT_CHAPTER, LONG_CHAPTER, WORDS_A_SCENE = 500, 2_000, 700  # words
+SHORT_CHAPTER, LONG_CHAPTER, WORDS_A_SCENE = 600, 2_000, 700  # words
 
 _TEXTS = ("last_image", "question", "outcome")
 _LISTS = ("sets_up", "pays_off", "steps", "examples")
 
 _SCENES = """\
 - scenes: {scenes}. Each has its place (with the time), its people, want (who wants what, and what is in the way) and \
-turn (what has changed at its end), all this in about {scene_words} words a scene."""
+turn (what has changed at its end), all this in about {scene_length} a scene."""
 _LAST_IMAGE = "- last_image: the thing seen or done that it ends on; no moral, no summary."
 SCENES = f"""\
 {_SCENES}
@@ -42,8 +42,8 @@ other chapter prepares it.
 LIFE = """\
 - scenes: {scenes}, as far as the book's data and material give any. Where they give none, what was usual in that \
 time, the work, a place or a question takes their place. Each has its place (with the time), its people, want (what \
-somebody wanted or tried) and turn (what has changed or is understood at its end), all this in about {scene_words} \
-words a scene. Leave empty what is not given.
+somebody wanted or tried) and turn (what has changed or is understood at its end), all this in about {scene_length} \
+a scene. Leave empty what is not given.
 - sets_up: what it begins that a later chapter comes back to, each in a few words.
 - pays_off: what it comes back to, in the words of the set-up.
 - last_image: the thing seen or done that it ends on; no moral, no summary."""
@@ -56,7 +56,8 @@ comes before it. A recipe or a project takes {recipe} with its tables: a chapter
 VERSE = """\
 - sets_up and pays_off: the images in it that a later chapter returns to, and the earlier images that it returns to, \
 each in a few words.
-- last_image: what it ends on.
+- last_image: what it ends on.{lines}"""
+LINES = """
 A short line of verse has about five words and a pentameter eight or nine: count the lines of the poems accordingly."""
 EITHER = f"""\
 In fiction:
@@ -99,18 +100,24 @@ def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
 
     `open_threads`: what earlier chapters set up and no chapter has paid off yet.
     """
-    words = book.target_word_count // max(book.chapter_count, 1)
-    length = language(book.content_language).rough_length(words)
+    lang, words = language(book.content_language), _chapter_words(book)
+    length = lang.rough_length(book.target_word_count // max(book.chapter_count, 1))
     set_ups = min(max(words // SET_UP_WORDS, 1), MAX_SET_UPS)
     fields = _kind(book)[1].format(
         scenes=_scenes(words),
-        scene_words=_scene_words(words),
+        scene_length=lang.note_length(_scene_words(words)),
         set_ups=set_ups,
         last_pay_offs=2 * set_ups,
-        recipe=language(book.content_language).between(*RECIPE_WORDS),
+        lines=LINES if lang.characters_per_word is None else "",
+        recipe=lang.between(*map(lang.equivalent, RECIPE_WORDS)),
     )
     told = ASKED.format(length=length, fields=fields)
     return told + (OPEN.format(threads="\n".join(f"- {each}" for each in open_threads)) if open_threads else "")
+
+
+def _chapter_words(book: Book) -> int:
+    """The length of a chapter as a number of English words that say as much: all limits above are in English words."""
+    return language(book.content_language).in_english(book.target_word_count // max(book.chapter_count, 1))
 
 
 def _scenes(words: int) -> str:
@@ -134,7 +141,7 @@ def _scene_words(words: int) -> int:
 
 def words_asked(book: Book) -> int:
     """About how many words a reply needs for the plan of one chapter."""
-    words = book.target_word_count // max(book.chapter_count, 1)
+    words = _chapter_words(book)
     _, most = _scene_count(words)
     return WORDS_OF_REST + ((_scene_words(words) + 5) * most if "scenes" in _kind(book)[0] else 0)
 
@@ -206,13 +213,13 @@ def as_prompt_lines(plan: Mapping[str, Any]) -> str:
     """The plan as lines of the prompt for its chapter; empty if the plan is empty."""
     lines = [f"Question: {plan['question']}"] if plan.get("question") else []
     for number, scene in enumerate(plan.get("scenes", ()), 1):
-        said = "; ".join(f"{name}: {scene[name].rstrip('.;')}" for name in SCENE_FIELDS if scene.get(name))
-        lines.append(f"Scene {number}. {said}.")
+        said = sentences.as_list(f"{name}: {scene[name]}" for name in SCENE_FIELDS if scene.get(name))
+        lines.append(f"Scene {number}. {said}")
     if plan.get("steps"):
         lines += ["Steps:", *(f"{number}. {step}" for number, step in enumerate(plan["steps"], 1))]
     for name, title in (("examples", "Examples"), ("sets_up", "Sets up"), ("pays_off", "Pays off")):
         if plan.get(name):
-            lines.append(f"{title}: " + "; ".join(each.rstrip(".;") for each in plan[name]) + ".")
+            lines.append(f"{title}: {sentences.as_list(plan[name])}")
     for name, title in (("outcome", "Outcome"), ("last_image", "Ends on")):
         if plan.get(name):
             lines.append(f"{title}: {plan[name]}")

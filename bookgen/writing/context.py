@@ -18,7 +18,7 @@ from typing import Any
 
 from bookgen.models import UNNAMED_AUTHOR, Book, Chapter, Digest, StoryKind, has_separate_stories, story_kind
 from bookgen.providers.text import Block
-from bookgen.writing import stories
+from bookgen.writing import sentences, stories
 from bookgen.writing.craft import craft
 from bookgen.writing.fence import fenced
 from bookgen.writing.window import SMALL, WINDOW, clip, scaled
@@ -219,7 +219,7 @@ def digest_blocks(chapters: Sequence[Chapter], digests: Sequence[Digest], *, win
 def _digest_text(digest: Digest, title: str) -> str:
     lines = [f"Chapter {digest.chapter_number}, {title}, has told: {digest.summary}"]
     if digest.facts:
-        lines.append("Settled by it: " + "; ".join(fact.rstrip(".;") for fact in digest.facts) + ".")
+        lines.append(f"Settled by it: {sentences.as_list(digest.facts)}")
     return "\n".join(lines)
 
 

@@ -215,7 +215,7 @@ def _asked(book: Book) -> dict[str, str]:
     lang = language(book.content_language)
     if has_separate_stories(book):
         return {"purpose": DIFFER_FROM, "summary": STORY_SUMMARY.format(length=lang.between(30, 50)), "facts": ""}
-    summary = SUMMARY.format(length=lang.between(60, 90))
+    summary = SUMMARY.format(length=lang.note_between(60, 90))
     return {"purpose": AGREE_WITH, "summary": summary, "facts": f"\n{noting.form(book)}"}
 
 

@@ -16,7 +16,7 @@ How you write:
 - Every word of the book is in {language}, with the quotation marks and the punctuation of books printed in that \
 language; if the book's data names a variety of it, such as British or Brazilian, in that variety. Names stay as they \
 are given.
-{dialogue}- {kind}
+{conventions}{dialogue}- {kind}
 - {readers}
 {manner}
 - Do not end a chapter with a moral, a summary or a look ahead unless the form asks for it.
@@ -184,6 +184,7 @@ def craft(book: Book, *, brief: bool = False) -> str:
         kind = _STORY
     return CRAFT.format(
         language=lang.name,
+        conventions=f"- {lang.conventions}\n" if lang.conventions and kind is not _VERSE else "",
         dialogue=_dialogue(kind, lang),
         whole=_SEPARATE_STORIES if is_separate else _ONE_BOOK,
         kind=kind + _mystery(book),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import random
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
@@ -50,19 +51,25 @@ first, then less and less likely ones, each with its probability between 0 and 1
 premise of the bible is that one, worked out.
 """
 
-# The countries of a language's towns: the same as those of its names.
+# The countries of a language's towns: the same as those of its names. Only languages in Latin letters, because Faker
+# spells these towns in no other script.
 _COUNTRIES = {
     "de": "DE AT",
     "en": "GB IE US",
     "es": "ES MX AR CO CL",
     "fr": "FR BE CH",
-    "hi": "IN",
     "it": "IT",
-    "ja": "JP",
     "pt": "BR PT",
-    "ru": "RU",
-    "zh": "CN",
 }
+# Faker's lists of towns in a language's own script: the locale and the name of the list.
+_OWN_SCRIPT = {
+    "ja": ("ja_JP", "cities"),
+    "ru": ("ru_RU", "city_names"),
+    "zh": ("zh_CN", "cities"),
+    "zh-hant": ("zh_TW", "cities"),
+    "zh-tw": ("zh_TW", "cities"),
+}
+_PLAIN_NAME = re.compile(r"[\w -]+")  # without the region in brackets that some entries have
 _TRADES = {
     "cs": "cs_CZ",
     "da": "da_DK",
@@ -156,7 +163,7 @@ def _setting(book: Book, rng: random.Random) -> Iterator[str]:
         return
     if (found := trades(language)) and not book.authored_bible.get("people"):
         yield TRADES_OPEN.format(trades="; ".join(rng.sample(found, min(TRADES * hands, len(found)))))
-    if (towns := towns_of(language)) and not book.authored_bible.get("places"):
+    if (towns := towns_of(book.content_language)) and not book.authored_bible.get("places"):
         drawn_towns = rng.sample(towns, min(TOWNS * hands, len(towns)))
         form = STORY_TOWNS_OPEN if has_separate_stories(book) else TOWNS_OPEN
         yield form.format(towns=" or ".join(drawn_towns))
@@ -172,9 +179,14 @@ def trades(language: str) -> Sequence[str]:
 
 
 @cache
-def towns_of(language: str) -> Sequence[str]:
-    """Real towns of the countries of a language; empty if the library Faker has few of them."""
-    countries = _COUNTRIES.get(language, "").split()
+def towns_of(tag: str) -> Sequence[str]:
+    """Real towns of the countries of a language, in its script; empty if the library Faker has few of them."""
+    tag = tag.lower().replace("_", "-")
+    if listed := _OWN_SCRIPT.get(tag) or _OWN_SCRIPT.get(primary(tag)):
+        locale, name = listed
+        provider = importlib.import_module(f"faker.providers.address.{locale}").Provider
+        return tuple(sorted(filter(_PLAIN_NAME.fullmatch, set(getattr(provider, name)))))
+    countries = _COUNTRIES.get(primary(tag), "").split()
     if not countries:
         return ()
     provider = importlib.import_module("faker.providers.geo").Provider

@@ -1,4 +1,4 @@
-"""Facts about languages: names, how lengths are counted, and the marks of dialogue."""
+"""Facts about languages: names, how lengths are counted, and how dialogue and prose are set."""
 
 from __future__ import annotations
 
@@ -57,8 +57,27 @@ _BY_CHARACTER = {
     **dict.fromkeys(("th", "lo", "km", "my"), CHARACTERS_PER_WORD["thai_lao_khmer_myanmar"]),
 }
 
+# How many words, as they are counted, say as much as one English word. In Chinese and Japanese each character counts.
+_WORDS_PER_ENGLISH_WORD = dict.fromkeys(("zh", "ja"), 2.0)
+
 # The dash that begins each speech in a language's novels.
 _SPEECH_DASHES = {**dict.fromkeys(("es", "pt", "ca", "ro", "pl", "ru", "uk", "bg"), "—"), "hu": "–"}
+
+# The marks of speech that is quoted within speech. Other languages have single marks or reverse the outer ones.
+_INNER_MARKS = {"ja": "『』", "zh": "‘’ or 『』"}
+
+# What a model often gets wrong in the typesetting of prose, for the author's prompt.
+_CONVENTIONS = {
+    "ja": (
+        "A paragraph begins without a full-width space or another indent; ―― and …… are doubled; ？ and ！ are "
+        "followed by a full-width space within a line, but by none before 」; no 。 stands before 」; a reading "
+        "stands in （） after its word."
+    ),
+    "zh": (
+        "A paragraph begins without full-width spaces or another indent; speech is in “” in simplified characters and "
+        "in 「」 in traditional ones; the dash is —— and the ellipsis ……."
+    ),
+}
 
 # Tokens per word, estimated generously for current tokenizers, since this limits replies.
 _TOKENS_PER_WORD = {
@@ -76,29 +95,64 @@ class ProseLanguage:
     """How a language counts lengths and marks dialogue.
 
     `characters_per_word` is None if spaces separate the words. `speech_dash` is empty if speech is in quotation marks.
+    `inner_marks` are the marks of speech within speech; empty for most languages. `conventions`: a sentence about the
+    typesetting of prose; empty for most languages. `words_per_english_word` adapts limits that were chosen for English.
     """
 
     name: str
     characters_per_word: float | None
     tokens_per_word: float
     speech_dash: str
+    inner_marks: str
+    conventions: str
+    words_per_english_word: float
+
+    @property
+    def unit(self) -> str:
+        """The unit in which the book's text is counted. Authors also count punctuation unless they are told not to."""
+        return "words" if self.characters_per_word is None else "characters (not counting punctuation)"
+
+    @property
+    def counted(self) -> str:
+        """What `count_words` counts in this language: words, or characters if each of them is a word."""
+        return "characters" if self.characters_per_word == 1 else "words"
+
+    def number(self, words: int) -> int:
+        """A length of `words` words as a number of units."""
+        return self.characters(words) or words
 
     def length(self, words: int) -> str:
         """A length of `words` words as text: "900 words", or a number of characters in a language without spaces."""
-        if self.characters_per_word is None:
-            return f"{words} words"
-        return f"{self.characters(words)} characters"
+        return f"{self.number(words)} {self.unit}"
 
     def rough_length(self, words: int) -> str:
         """Like `length`, but with the number rounded to two significant digits."""
-        number = self.characters(words) or words
-        unit: int = 10 ** max(len(str(number)) - 2, 0)
-        return f"{round(number / unit) * unit} {'words' if self.characters_per_word is None else 'characters'}"
+        number = self.number(words)
+        step: int = 10 ** max(len(str(number)) - 2, 0)
+        return f"{round(number / step) * step} {self.unit}"
 
     def between(self, least: int, most: int) -> str:
-        if self.characters_per_word is None:
-            return f"{least} to {most} words"
-        return f"{self.characters(least)} to {self.characters(most)} characters"
+        return f"{self.number(least)} to {self.number(most)} {self.unit}"
+
+    def note_length(self, english_words: int) -> str:
+        """The maximum length of a note, such as a summary or a quotation, as text. It holds as much in any language."""
+        return f"{self.number(self.equivalent(english_words))} {self._note_unit}"
+
+    def note_between(self, least: int, most: int) -> str:
+        """As `note_length`, for a note of `least` to `most` English words."""
+        return f"{self.number(self.equivalent(least))} to {self.number(self.equivalent(most))} {self._note_unit}"
+
+    @property
+    def _note_unit(self) -> str:
+        return "words" if self.characters_per_word is None else "characters"
+
+    def equivalent(self, english_words: int) -> int:
+        """The number of words in this language that say as much as so many English words."""
+        return round(english_words * self.words_per_english_word)
+
+    def in_english(self, words: int) -> int:
+        """The number of English words that say as much as `words` words in this language."""
+        return round(words / self.words_per_english_word)
 
     def characters(self, words: int) -> int | None:
         return None if self.characters_per_word is None else round(words * self.characters_per_word)
@@ -125,4 +179,7 @@ def language(tag: str) -> ProseLanguage:
         _BY_CHARACTER.get(code),
         _TOKENS_PER_WORD.get(code, _TOKENS_PER_OTHER_WORD),
         _SPEECH_DASHES.get(code, ""),
+        _INNER_MARKS.get(code, ""),
+        _CONVENTIONS.get(code, ""),
+        _WORDS_PER_ENGLISH_WORD.get(code, 1.0),
     )

@@ -42,12 +42,12 @@ and form are those of each story.
 - arc: why the stories stand in this order, in up to {arcs} sentences."""
 SOLUTION = """\
 - outcome: what really happened: who did it, how and why, the hours of the deed, the clues and skills that prove it, \
-each with the number of the chapter that first shows it, and what every false trail turns out to be, in up to 250 \
-words. The reader learns it only at the end.
+each with the number of the chapter that first shows it, and what every false trail turns out to be, in up to \
+{length}. The reader learns it only at the end.
 """
 ENTRIES = """\
 - people: the main ones (in non-fiction: those who are named, if any), each with what must never change: age, looks, \
-relations, work, what they want; in up to 60 words each. Of real people only what the book's data gives.
+relations, work, what they want; in up to {length} each. Of real people only what the book's data gives.
 - places: those that the book returns to, each with what must never change.
 - terms: words and names that must always be spelt and used the same way."""
 NON_FICTION_ENTRIES = """\
@@ -59,7 +59,7 @@ chapters.
 rules and customs the book describes, the units, and the form of steps, tables and warnings."""
 COLLECTION_ENTRIES = """\
 - people: the main ones of each story, one to three for each, with what must never change: age, looks, relations, \
-work, what they want; in up to 40 words each. No two stories share a person or a surname. Each description begins with \
+work, what they want; in up to {length} each. No two stories share a person or a surname. Each description begins with \
 the number of its story in square brackets, such as [2]. Of real people only what the book's data gives.
 - places: the main place of each story, with its number in the same way.
 - terms: words and names that must always be spelt and used the same way, with the number of their story. Those of \
@@ -109,6 +109,7 @@ What is planned so far, {before}:
 NOTHING_PLANNED = "No chapter is planned yet."
 
 BRIEF_BIBLE = 160  # words, if it has a separate reply
+PERSON_WORDS, PERSON_OF_STORY_WORDS, OUTCOME_WORDS = 60, 40, 250  # of an entry, and of what happened in a mystery
 
 
 async def draft_outline(book: Book, steps: Steps) -> Outline:
@@ -150,11 +151,13 @@ def _whole(book: Book) -> str:
     return whole.format(arcs=min(max(book.chapter_count // 5, 3), 8))
 
 
-def _entries(book: Book) -> str:
-    """The lists of the bible."""
+def _entries(book: Book, *, outcome: bool) -> str:
+    """The part of the first prompt about the lists of the bible and, if `outcome`, about a mystery's outcome."""
+    lang = language(book.content_language)
     if has_separate_stories(book):
-        return COLLECTION_ENTRIES
-    return NON_FICTION_ENTRIES if is_non_fiction(book) else ENTRIES
+        return COLLECTION_ENTRIES.format(length=lang.note_length(PERSON_OF_STORY_WORDS))
+    entries = NON_FICTION_ENTRIES if is_non_fiction(book) else ENTRIES.format(length=lang.note_length(PERSON_WORDS))
+    return (SOLUTION.format(length=lang.note_length(OUTCOME_WORDS)) if outcome else "") + entries
 
 
 def _has_solution(book: Book) -> bool:
@@ -242,11 +245,11 @@ class _Plan:
             summaries=planning.summaries(book, self.window),
             total=lang.length(book.target_word_count),
             whole=_whole(book),
-            entries=(SOLUTION if form.outcome else "") + _entries(book),
+            entries=_entries(book, outcome=form.outcome),
             kind=KIND if form.kind else "",
             chapters=planning.range_of(1, last),
             plans=self._ask_for_plans(form),
-            length=lang.length(BRIEF_BIBLE),
+            length=lang.note_length(BRIEF_BIBLE),
             form=form.asked() if self.form_shown else form.asked_in_words(),
         )
         return self._request(task, form, with_bible=True)

@@ -10,6 +10,7 @@ from bookgen.words import count_words
 from bookgen.writing import echo, nonsense, reply_cleanup, seam, sentences
 from bookgen.writing.budget import Part
 from bookgen.writing.draft import WorkingDraft
+from bookgen.writing.language import language
 from bookgen.writing.material import TextChange
 from bookgen.writing.task_words import refuses
 
@@ -46,7 +47,7 @@ def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, pa
 
     A reply that was cut off loses its unfinished last sentence.
     """
-    cleaned = reply_cleanup.prose(reply.text, draft.chapter, opening=not draft.text)
+    cleaned = reply_cleanup.prose(reply.text, draft.chapter, opening=not draft.text, verse=draft.goal.in_lines)
     piece, changes = cleaned.text, cleaned.changes
     instructed = echo.instructions(request)
     sent_back = echo.echoed(piece, instructed)
@@ -81,7 +82,8 @@ def _problem(draft: WorkingDraft, reply: TextReply, piece: str, part: Part, sent
     if words < part.ask * MAX_REFUSAL_SHARE and refuses(piece, draft.book.content_language):
         return f"{REFUSES} (“{opening}”)"
     if words < part.ask * MIN_REPLY_SHARE and part.ask >= MIN_JUDGED_ASK_WORDS and not draft.text:
-        return f"it has {words} of {part.ask} words (“{opening}”)"
+        tongue = language(draft.book.content_language)
+        return f"it has {tongue.number(words)} of {tongue.length(part.ask)} (“{opening}”)"
     return ""
 
 

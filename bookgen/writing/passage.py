@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bookgen.errors import UpstreamAIError
-from bookgen.models import Chapter, Severity, SuggestionType
+from bookgen.models import Chapter, Severity, SuggestionType, is_verse
 from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
 from bookgen.threads import compute
 from bookgen.words import count_words, tokens
@@ -45,7 +45,7 @@ and leads to the words after it. Keep what the wish does not touch: events, name
 asks for another length, it has about {length}. Send the new passage alone, without marks or quotation marks around \
 it."""
 
-NO_WISH = "Put it better: clearer and more exact, in about as many words."
+NO_WISH = "Put it better: clearer and more exact, at about the same length."
 NOTHING_BEFORE, NOTHING_AFTER = "Nothing: the chapter begins with it.", "Nothing: the chapter ends with it."
 
 
@@ -92,13 +92,13 @@ async def rewrite_passage(
         return reply
 
     reply = await fitted(ask_on, max(context_tokens, WINDOW))
-    text = _text_of(reply, passage)
+    text = _text_of(reply, passage, verse=is_verse(material.book))
     what = passage.wish.strip() or NO_WISH
     reason = Reason(SuggestionType.STYLE, Severity.INFO, f"Rewritten as you asked: {what}", SOURCE)
     return Correction.at(passage.chapter.content, passage.start, passage.end, text, reason)
 
 
-def _text_of(reply: TextReply, passage: ChosenPassage) -> str:
+def _text_of(reply: TextReply, passage: ChosenPassage, *, verse: bool) -> str:
     """The new text, with the white space at the edges of the old passage.
 
     Raises UnusablePassage if the reply breaks off, is empty or repeats the passage unchanged.
@@ -107,7 +107,7 @@ def _text_of(reply: TextReply, passage: ChosenPassage) -> str:
     if reply.stop is not StopReason.END:
         raise UnusablePassage(number, "it breaks off")
     text = reply_cleanup.prose(
-        reply.text, passage.chapter, opening=not passage.chapter.content[: passage.start].strip()
+        reply.text, passage.chapter, opening=not passage.chapter.content[: passage.start].strip(), verse=verse
     ).text
     if not text:
         raise UnusablePassage(number, "it is empty")

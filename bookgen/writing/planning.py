@@ -102,10 +102,11 @@ def summaries(book: Book, window: int) -> str:
 
     The summary of a separate story also names its form.
     """
+    lang = language(book.content_language)
     if window < SMALL:
-        return language(book.content_language).between(25, 40)
-    long = book.target_word_count > LONG_CHAPTER * book.chapter_count or has_separate_stories(book)
-    return language(book.content_language).between(*((70, 110) if long else (40, 70)))
+        return lang.note_between(25, 40)
+    long = lang.in_english(book.target_word_count) > LONG_CHAPTER * book.chapter_count or has_separate_stories(book)
+    return lang.note_between(*((70, 110) if long else (40, 70)))
 
 
 def bible(settled: Mapping[str, Any], window: int) -> str:

@@ -16,6 +16,7 @@ from bookgen.writing.craft import has_refrains, repeats_passages
 from bookgen.writing.facts import settled
 from bookgen.writing.flaw import Flaw
 from bookgen.writing.foreign import foreign
+from bookgen.writing.language import language
 from bookgen.writing.material import Material
 from bookgen.writing.printed_marks import printed_marks
 from bookgen.writing.repetition import repeated, repeated_paragraphs, same_edges, to_avoid, without_doubles
@@ -76,7 +77,7 @@ def _inspect(content: str, book: Book, chapter: Chapter, earlier: Sequence[str])
         *(() if repeats_passages(book) else repeated_paragraphs(content)),
         *stock_paragraphs(content, book.content_language),
         *same_edges(content, earlier),
-        *_length(content, chapter, MAX_DRIFT_OF_VERSE if is_collection(book) else MAX_DRIFT),
+        *_length(content, chapter, book),
     ]
     return sorted(_few_of_a_kind(flaws), key=lambda flaw: (ORDER.index(flaw.kind), flaw.paragraph or 0))
 
@@ -91,11 +92,13 @@ def _few_of_a_kind(flaws: Sequence[Flaw]) -> list[Flaw]:
     return kept
 
 
-def _length(content: str, chapter: Chapter, most: float) -> list[Flaw]:
+def _length(content: str, chapter: Chapter, book: Book) -> list[Flaw]:
     words, budget = count_words(content), chapter.target_word_count
+    most = MAX_DRIFT_OF_VERSE if is_collection(book) else MAX_DRIFT
     if abs(words - budget) <= most * budget:
         return []
-    return [Flaw("length", None, "", f"The chapter has {words:,} words; {budget:,} were asked for.")]
+    counted = language(book.content_language).counted
+    return [Flaw("length", None, "", f"The chapter has {words:,} {counted}; {budget:,} were asked for.")]
 
 
 def texts_before(material: Material, chapter: Chapter) -> list[str]:

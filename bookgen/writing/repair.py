@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bookgen.models import Book, Chapter
+from bookgen.models import Book, Chapter, is_verse
 from bookgen.providers.text import Block, Message, PromptTooLong, StopReason, TextRequest
 from bookgen.words import count_words
 from bookgen.writing import brief, context, reply_cleanup, sentences
@@ -61,7 +61,7 @@ async def revise(
         raise_if_refused(reply, request)
     except (ModelRefused, PromptTooLong):
         return blocks[index]
-    passage = reply_cleanup.prose(reply.text, chapter, opening=index == 0).text
+    passage = reply_cleanup.prose(reply.text, chapter, opening=index == 0, verse=is_verse(book)).text
     if reply.stop is StopReason.LENGTH or not sentences.is_finished(passage):
         passage = sentences.complete(passage)
     return passage if _fits(passage, blocks[index]) else blocks[index]

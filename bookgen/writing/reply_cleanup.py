@@ -1,6 +1,7 @@
 """Strip what surrounds the book's text in a reply: a code fence, an announcement, the chapter's title, a postscript.
 
-A line is removed only if it cannot be text of the book (`task_talk`). Every removal is recorded as a `TextChange`.
+A line is removed only if it cannot be text of the book (`task_talk`). Every removal is recorded as a `TextChange`,
+except that of white space: several empty lines in a row, and full-width spaces that indent a paragraph.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ _TAG_LINE = re.compile(
     r"^[ \t]*</?(?:book_data|chapter|text|part|continuation)>[ \t]*\n?", re.MULTILINE | re.IGNORECASE
 )
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
+_FULL_WIDTH_SPACE = "\u3000"
+_CODE_FENCES = ("```", "~~~")
 _RULES = ("---", "***", "___")
 _CHAPTER_HEADING = re.compile(
     r"(?:#{1,6}|\*\*|__)?[ \t]*(?:"
@@ -45,17 +48,37 @@ class Cleaned:
     changes: tuple[TextChange, ...] = ()
 
 
-def prose(reply: str, chapter: Chapter, *, opening: bool) -> Cleaned:
-    """The book's text in a reply. If `opening`, it begins the chapter, so its first line may be the chapter's title."""
+def prose(reply: str, chapter: Chapter, *, opening: bool, verse: bool = False) -> Cleaned:
+    """The book's text in a reply. If `opening`, it begins the chapter, so its first line may be the chapter's title.
+
+    `verse`: the book is verse, whose lines keep their indents.
+    """
     text = without_thoughts(reply).replace("\r\n", "\n").strip()
     fenced = _FENCE.match(text)
     if fenced and (fenced[1] or "```" not in fenced[2]):
         text = fenced[2].strip()
     text = _EMPTY_LINES.sub("\n\n", printable(_TAG_LINE.sub("", text))).strip()
+    if not verse:
+        text = _without_indents(text)
     changes: list[TextChange] = []
     text = _without_announcement(text, changes)
     text = _without_title(text, chapter, changes, opening=opening)
     return Cleaned(_without_postscript(text, changes), tuple(changes))
+
+
+def _without_indents(text: str) -> str:
+    """The text without full-width spaces in front of its paragraphs, which the layout indents.
+
+    The lines of code, and of a paragraph with several lines, such as a song, stay as they are.
+    """
+    lines, in_code = text.split("\n"), False
+    for index, line in enumerate(lines):
+        if line.startswith(_CODE_FENCES):
+            in_code = not in_code
+        alone = not any(each.strip() for each in (*lines[max(index - 1, 0) : index], *lines[index + 1 : index + 2]))
+        if alone and not in_code:
+            lines[index] = line.lstrip(_FULL_WIDTH_SPACE)
+    return "\n".join(lines)
 
 
 def _without_announcement(text: str, changes: list[TextChange]) -> str:

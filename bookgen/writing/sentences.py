@@ -1,15 +1,16 @@
-"""Find the ends of sentences in any script, to detect text that was cut off and to cut text between sentences."""
+"""Find the ends of sentences in any script, to detect text that was cut off, to cut text and to join texts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from bookgen.writing.bounded_cache import by_paragraph
 
 _CLOSERS = "\"'”’“‘»«›‹)\\]】」』｣）］〉》*_\u200e\u200f\u202c\u2069"
 _GREEK = "\u0370-\u03ff\u1f00-\u1fff"
 _FULL = "。！？｡؟۔।॥։።။៕"
+_LIST_STOPS = ".;。．；"
 # The end of a sentence: a stop that needs no space after it, or any stop before white space or the end of the text.
 # Greek questions end with a semicolon, Japanese speech with only a bracket, and French has a space before a closing
 # mark. The pattern starts with a single set, so `re` can skip all other characters quickly.
@@ -81,6 +82,11 @@ def backwards(text: str) -> Iterator[str]:
     """The sentences of `split` from last to first. They are computed lazily, paragraph by paragraph."""
     for paragraph in reversed(PARAGRAPH.split(text)):
         yield from reversed(_of_paragraph(paragraph))
+
+
+def as_list(texts: Iterable[str]) -> str:
+    """The texts on one line, with semicolons between them and a full stop at the end, in place of their own stops."""
+    return "; ".join(text.rstrip(_LIST_STOPS) for text in texts) + "."
 
 
 def without_notes(text: str) -> str:

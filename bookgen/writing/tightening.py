@@ -48,7 +48,8 @@ async def tightened(draft: WorkingDraft, stretch: Stretch, request: TextRequest,
     first_words, words = count_words(stretch.text), count_words(second.text)
     is_tighter = part.ask / 2 <= words <= first_words * TIGHTER_SHARE
     is_better = is_tighter and not second.cut
-    detail = f"The model wrote {first_words:,} words where {part.ask:,} were asked for."
+    counted = language(draft.book.content_language).counted
+    detail = f"The model wrote {first_words:,} {counted} where {part.ask:,} were asked for."
     if not is_better:
         draft.findings.append(Finding("runaway", clip(stretch.text, 40), f"{detail} The text is kept as it is."))
         return stretch

@@ -23,14 +23,29 @@ def status(**fields: Any) -> dict[str, Any]:
 
 
 def test_a_line_shows_chapters_words_and_time_left(capsys: pytest.CaptureFixture[str]) -> None:
-    with Lines().following() as show:
+    with Lines().following("en") as show:
         show(status())
 
     assert capsys.readouterr().out == "3 of 10 chapters written, 6,012 words, 2 min left\n"
 
 
+def test_a_japanese_book_is_measured_in_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    book = {"chapters": [], "target_word_count": 3_000, "content_language": "ja"}
+
+    Lines().outline({"title": "T", **book})
+    with Lines().following("ja") as show:
+        show(status())
+    Lines().finished(finished(**book), [])
+
+    assert capsys.readouterr().out.splitlines() == [
+        "T: 0 chapters, 3,000 characters",
+        "3 of 10 chapters written, 6,012 characters, 2 min left",
+        "T is done: 3 chapters, 900 characters of 3,000 planned.",
+    ]
+
+
 def test_no_line_is_printed_twice(capsys: pytest.CaptureFixture[str]) -> None:
-    with Lines().following() as show:
+    with Lines().following("en") as show:
         show(status())
         show(status(estimated_seconds_remaining=149, words_written=6_400))
 
@@ -39,7 +54,7 @@ def test_no_line_is_printed_twice(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_reason_for_waiting_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     away = "Waiting for the model since 08:00 UTC: it answered 500."
-    with Lines().following() as show:
+    with Lines().following("en") as show:
         for message in ("Writing chapter 4", away, away, "Writing chapter 4"):
             show(status(status_message=message))
 
@@ -49,7 +64,7 @@ def test_the_reason_for_waiting_is_printed_once(capsys: pytest.CaptureFixture[st
 def test_the_steps_after_the_chapters_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     message = "Reviewing the book. All 10 chapters are written."
     review = {"phase": "proofreading", "status_message": message, "current_chapter": None}
-    with Lines().following() as show:
+    with Lines().following("en") as show:
         for fields in ({}, review, review):
             show(status(**fields))
 
@@ -66,11 +81,14 @@ def test_the_editors_edits_are_counted_and_the_findings_left_are_listed(capsys: 
     passage = "> **Warning.** | The tray holds hot oil, and it has to be carried level by two people |"
     Lines().edited([])
     Lines().edited([suggestion("applied")])
+    Lines().edited([suggestion("pending", explanation="")])
     Lines().edited([suggestion("applied"), suggestion("pending", explanation=told, original_text=passage)])
 
     assert capsys.readouterr().out.splitlines() == [
         "The editor read the book and found nothing to change.",
         "The editor read the book; 1 passage changed.",
+        "The editor read the book and changed nothing. Left for you to decide:",
+        "  Chapter 2: “at dawn”",
         "The editor read the book; 1 passage changed. Left for you to decide:",
         "  Chapter 2: “Warning. The tray holds hot oil, and it has to be carried level by …”",
         "    It is said three times.",
@@ -89,7 +107,8 @@ def test_the_proofreaders_other_suggestions_are_listed_with_their_replacement(
     assert capsys.readouterr().out.splitlines() == [
         "The proofreader found no mistakes.",
         "The proofreader corrected 2 passages.",
-        "The proofreader corrected 0 passages. Not changed; look at these yourself:",
+        "The proofreader changed nothing. Only spelling and punctuation are corrected without asking you. Left for you "
+        "to decide:",
         "  Chapter 2: “at dawn” → “at noon”",
         "    It was noon.",
     ]
@@ -97,7 +116,8 @@ def test_the_proofreaders_other_suggestions_are_listed_with_their_replacement(
 
 def test_a_book_without_known_prices_shows_no_cost(capsys: pytest.CaptureFixture[str]) -> None:
     chapters = [{"chapter_number": 1, "title": "One"}]
-    book = {"title": "T", "chapters": chapters, "target_word_count": 5000, "estimated_seconds": 5400}
+    sizes = {"target_word_count": 5000, "estimated_seconds": 5400, "content_language": "en"}
+    book = {"title": "T", "chapters": chapters, **sizes}
     Lines().outline({**book, "estimated_cost_micros": None})
     Lines().outline({**book, "estimated_cost_micros": 1_250_000, "usage": {"currency": "USD"}})
 
@@ -109,7 +129,7 @@ def test_a_book_without_known_prices_shows_no_cost(capsys: pytest.CaptureFixture
 def finished(**fields: Any) -> dict[str, Any]:
     """A finished book as the API returns it."""
     sums = {"target_word_count": 1_000, "usage": {"cost_micros": 0, "currency": "USD"}, "blurb": ""}
-    return {"title": "T", "chapters_count": 3, "word_count": 900, **sums, **fields}
+    return {"title": "T", "chapters_count": 3, "word_count": 900, "content_language": "en", **sums, **fields}
 
 
 def test_a_finished_book_is_shown_with_its_length_cost_and_blurb(capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +164,7 @@ def test_the_findings_are_listed_up_to_a_limit(capsys: pytest.CaptureFixture[str
 
 
 def test_the_bar_shows_that_the_model_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
-    with Terminal().following() as show:
+    with Terminal().following("en") as show:
         show(status(status_message="Waiting for the model since 14:02 UTC."))
 
     assert "Waiting for the" in capsys.readouterr().out
@@ -177,7 +197,7 @@ def test_chapters_missing_from_the_files_are_named(capsys: pytest.CaptureFixture
 
 
 def test_a_terminal_shows_the_chapter_by_its_title(capsys: pytest.CaptureFixture[str]) -> None:
-    with Terminal().following() as show:
+    with Terminal().following("en") as show:
         show(status())
 
     assert "Chapter 4 of 10: The [Salt] Road" in capsys.readouterr().out
@@ -188,7 +208,7 @@ def test_a_narrow_terminal_shows_the_numbers_in_full(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    with Terminal().following() as show:
+    with Terminal().following("en") as show:
         show(status(outline=[{"chapter_number": 4, "title": "The Road over the Mountains, and Back"}]))
 
     last = capsys.readouterr().out.splitlines()[-1]

@@ -62,10 +62,25 @@ def test_a_non_fiction_book_has_the_rules_of_instructions_and_no_other_kind_has(
 
 def test_the_prompt_names_the_language_and_uses_its_unit_of_length():
     assert "in German (de-AT)" in craft(a_book(content_language="de-AT"))
-    assert language("zh").length(800) == "800 characters"
+    assert [language(tag).counted for tag in ("ja", "zh-TW", "th", "de")] == [
+        "characters",
+        "characters",
+        "words",
+        "words",
+    ]
+    assert language("zh").length(800) == "800 characters (not counting punctuation)"
+    assert language("th").between(10, 20) == "45 to 90 characters (not counting punctuation)"
     assert language("en").length(800) == "800 words"
     assert [language("en").rough_length(words) for words in (7, 388, 1080)] == ["7 words", "390 words", "1100 words"]
-    assert language("zh").rough_length(907) == "910 characters"
+    assert language("zh").rough_length(907) == "910 characters (not counting punctuation)"
+
+
+def test_the_limits_of_notes_hold_as_much_in_every_language():
+    assert language("en").note_between(40, 70) == "40 to 70 words"
+    assert language("ja").note_between(40, 70) == "80 to 140 characters"
+    assert language("zh-Hant").note_length(12) == "24 characters"
+    assert language("th").note_length(12) == "54 characters"
+    assert [language(tag).in_english(1_200) for tag in ("ja", "th", "de")] == [600, 1_200, 1_200]
 
 
 def test_a_letter_set_as_the_prompt_says_keeps_its_paragraphs_and_lines():
@@ -88,6 +103,20 @@ def test_a_story_is_told_how_dialogue_with_dashes_is_set(tag, dash):
     assert told in craft(a_book(genre="Memoir", content_language=tag))
     assert told not in craft(a_book(genre="Travel guide", content_language=tag))
     assert "never with a hyphen" not in craft(a_book(genre="Novel", content_language="en"))
+
+
+@pytest.mark.parametrize(
+    ("tag", "told"),
+    [
+        ("ja", "- A paragraph begins without a full-width space or another indent; ―― and …… are doubled;"),
+        ("zh-TW", "speech is in “” in simplified characters and in 「」 in traditional ones; the dash is ——"),
+    ],
+)
+def test_prose_in_japanese_and_chinese_is_told_its_conventions(tag, told):
+    assert told in craft(a_book(genre="Novel", content_language=tag))
+    assert told in craft(a_book(genre="Travel guide", content_language=tag))
+    assert told not in craft(a_book(genre="Poetry", content_language=tag))
+    assert "full-width" not in craft(a_book(genre="Novel", content_language="en"))
 
 
 def test_an_unknown_language_is_named_by_its_tag():

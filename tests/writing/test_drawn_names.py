@@ -1,6 +1,7 @@
 """Suggestions drawn by code for a story: names, trades and towns, and which of several premises is used."""
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -97,6 +98,29 @@ async def test_a_short_idea_is_planned_from_one_of_the_less_likely_premises_in_o
         assert "premises" not in outline.bible
 
     assert set(chosen) == {3, 4, 5}
+
+
+@pytest.mark.parametrize(
+    ("tag", "town", "letters"),
+    [
+        ("ja", "調布市", "々぀-ヿ一-鿿"),
+        ("ru", "Великий Устюг", "Ѐ-ӿ -"),
+        ("zh-Hant", "花蓮", "一-鿿"),
+        ("de", "Bensheim", "A-ž -"),
+    ],
+)
+def test_towns_are_written_in_the_script_of_the_book(tag: str, town: str, letters: str) -> None:
+    towns = drawn_names.towns_of(tag)
+
+    assert town in towns
+    assert [each for each in towns if not re.fullmatch(f"[{letters}]+", each)] == []
+
+
+async def test_a_language_whose_towns_are_only_known_in_another_script_gets_none() -> None:
+    prompt = await drawn_names.names_prompt(a_book(bible={}, genre="Novel", description=SHORT, content_language="hi"))
+
+    assert "women: " in prompt
+    assert "where the story is set" not in prompt
 
 
 async def test_suggestions_repeat_for_the_same_book_and_differ_for_another_book_or_outline() -> None:

@@ -226,7 +226,8 @@ async def test_an_extremely_long_plan_is_given_in_part():
     [
         ({"target_word_count": 20_000}, "40 to 70 words"),
         ({"target_word_count": 60_000}, "70 to 110 words"),
-        ({"target_word_count": 20_000, "content_language": "zh"}, "40 to 70 characters"),
+        ({"target_word_count": 20_000, "content_language": "zh"}, "80 to 140 characters"),
+        ({"target_word_count": 60_000, "content_language": "zh"}, "80 to 140 characters"),
     ],
 )
 async def test_the_requested_length_of_a_summary_follows_its_chapter(book, length):

@@ -38,6 +38,23 @@ def test_remarks_before_the_prose_are_removed(before):
     assert removed == [] if "<think>" in before else all(line in before for line in removed) and removed
 
 
+def test_a_full_width_space_in_front_of_a_paragraph_is_removed():
+    song = "　ねむれ\n　　ねむれ\n　よい子よ"
+    code = "```\n　一\n\n　二\n\n　三\n```"
+    reply = f"　窓を閉めた。\n\n　女は言った。\n \n「死んで？　います」\n\n{song}\n\n{code}\n\n　　終わり。"
+
+    cleaned = prose(reply, CHAPTER, opening=False)
+
+    assert cleaned.text == f"窓を閉めた。\n\n女は言った。\n \n「死んで？　います」\n\n{song}\n\n{code}\n\n終わり。"
+    assert cleaned.changes == ()
+
+
+def test_verse_keeps_its_full_width_spaces():
+    poem = "雪の朝\n\n　二の字二の字の\n\n　　下駄のあと"
+
+    assert prose(poem, CHAPTER, opening=False, verse=True).text == poem
+
+
 @pytest.mark.parametrize(
     "after",
     [

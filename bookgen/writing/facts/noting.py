@@ -65,8 +65,8 @@ def form(book: Book) -> str:
     text, value = (NON_FICTION_FORM, MAX_NON_FICTION_VALUE_WORDS) if is_non_fiction(book) else (FORM, MAX_VALUE_WORDS)
     return text.format(
         facts=MAX_FACTS,
-        value=lang.length(value),
-        quote=lang.between(MIN_QUOTE_WORDS, MAX_QUOTE_WORDS),
+        value=lang.note_length(value),
+        quote=lang.note_between(MIN_QUOTE_WORDS, MAX_QUOTE_WORDS),
     )
 
 

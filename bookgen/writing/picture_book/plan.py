@@ -15,6 +15,7 @@ from bookgen.writing.picture_book.ages import AGE_LIMITS, AgeLimits
 from bookgen.writing.steps import Steps
 
 MAX_TOKENS = 8_000
+TITLE_WORDS = (2, 5)
 MIN_TOKENS, MIN_SPREAD_TOKENS = 800, 120  # if the context window is small
 
 AUTHOR = """\
@@ -45,7 +46,7 @@ old), shape and size, colours, clothes, one thing that tells them apart.
 - places: one to three, with their colours.
 - terms: things that recur and how they look.
 
-Then plan the spreads 1 to {count}: each with a title of two to five words and a summary of one or two sentences: what \
+Then plan the spreads 1 to {count}: each with a title of {title} and a summary of one or two sentences: what \
 happens and what the picture shows.
 {settled}
 Answer with one JSON object of this form, with your words in place of each "…":
@@ -87,13 +88,14 @@ def author(book: Book) -> str:
 
 
 def _request(book: Book, settled: Sequence[Chapter], drawn: str) -> TextRequest:
-    limits, count = limits_for(book), book.chapter_count
+    limits, count, lang = limits_for(book), book.chapter_count, language(book.content_language)
     numbers = range(1, count + 1)
     spreads = "\n".join(f"{each.chapter_number}. {each.title}: {each.summary}" for each in settled)
     task = PLAN.format(
         ages=book.age_range,
         count=count,
-        words=language(book.content_language).length(limits.words),
+        words=lang.length(limits.words),
+        title=lang.note_between(*TITLE_WORDS),
         story=limits.story,
         settled=SETTLED.format(spreads=context.data(spreads)) if settled else "",
         given=drawn,

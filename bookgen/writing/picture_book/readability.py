@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from bookgen.words import count_words
 from bookgen.writing import sentences
+from bookgen.writing.language import language as prose_language
 from bookgen.writing.language import primary
 from bookgen.writing.material import Finding
 from bookgen.writing.picture_book.ages import AgeLimits
@@ -34,17 +35,18 @@ def difficulties(text: str, limits: AgeLimits, language: str, known: Iterable[st
     found = [*_long_sentences(text, limits, language), *_rare_words(text, limits, language, known)]
     words = count_words(text)
     if words > limits.words * TOO_MUCH:
-        found.append(
-            Finding("text_length", text[:200], f"The text has {words} words; about {limits.words} suit this age.")
-        )
+        counted = prose_language(language).counted
+        detail = f"The text has {words} {counted}; about {limits.words} suit this age."
+        found.append(Finding("text_length", text[:200], detail))
     return found
 
 
 def _long_sentences(text: str, limits: AgeLimits, language: str) -> list[Finding]:
     most = limits.longest * (UNSPACED_SENTENCE if primary(language) in ("zh", "ja") else 1)
+    unit = prose_language(language).counted
     counted = ((count_words(each), each) for each in sentences.split(text))
     return [
-        Finding("sentence_length", each[:200], f"This sentence has {words} words; at most {most:g} suit this age.")
+        Finding("sentence_length", each[:200], f"This sentence has {words} {unit}; at most {most:g} suit this age.")
         for words, each in sorted(counted, reverse=True)
         if words > most
     ]

@@ -13,9 +13,10 @@ from bookgen.models import Chapter
 from bookgen.words import count_words
 from bookgen.writing import quality, sentences
 from bookgen.writing.foreign import mostly_foreign
+from bookgen.writing.language import language
 from bookgen.writing.material import Material
 from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structure, paragraph
-from bookgen.writing.review.edit_limits import MAX_CHANGED_SHARE, MAX_PASSAGE_WORDS, room_for
+from bookgen.writing.review.edit_limits import MAX_ADDED_WORDS, MAX_CHANGED_SHARE, MAX_PASSAGE_WORDS, room_for
 from bookgen.writing.review.findings import EditorFinding, TextSpan
 from bookgen.writing.review.kinds import FindingKind
 from bookgen.writing.review.revision import DELETABLE, BookRevision, PassageEdit
@@ -289,9 +290,10 @@ def _with_space(content: str, place: TextSpan) -> TextSpan:
 
 def _exceeds(revised: ChapterRevision, replaced: int, added: int) -> DropReason | None:
     """Why an edit that replaces `replaced` words and adds `added` words exceeds a limit; None if it does not."""
-    if replaced > MAX_PASSAGE_WORDS:
+    tongue = language(revised.language)
+    if replaced > tongue.equivalent(MAX_PASSAGE_WORDS):
         return DropReason.TOO_LONG
-    if added > 0 and revised.added_words + added > room_for(revised.chapter):
+    if added > 0 and revised.added_words + added > room_for(revised.chapter, tongue.equivalent(MAX_ADDED_WORDS)):
         return DropReason.TOO_MUCH_ADDED
     most = MAX_CHANGED_SHARE * count_words(revised.chapter.content)
     if revised.replaced_words and revised.replaced_words + replaced > most:

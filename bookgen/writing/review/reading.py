@@ -173,7 +173,7 @@ def reading_request(material: Material, part: BookPart, window: int = WINDOW) ->
         text=text_of(part, material.pictures),
         most=most,
         kinds=", ".join(f'"{kind}"' for kind in kinds),
-        quote=tongue.between(4, 25),
+        quote=tongue.note_between(4, 25),
         others=MAX_OTHERS,
         language=tongue.name,
     )

@@ -13,7 +13,7 @@ from bookgen.writing.fence import fenced
 from bookgen.writing.language import language
 from bookgen.writing.material import Material
 from bookgen.writing.printable import printable
-from bookgen.writing.review.edit_limits import MAX_PASSAGE_WORDS, room_for
+from bookgen.writing.review.edit_limits import MAX_ADDED_WORDS, MAX_PASSAGE_WORDS, room_for
 from bookgen.writing.review.findings import BookReview, EditorFinding
 from bookgen.writing.review.kinds import FindingKind
 from bookgen.writing.review.parts import BookPart, parts_of, reply_tokens
@@ -89,7 +89,7 @@ An edit has:
 - "chapter": the number of the chapter that it changes.
 - "passage": what is replaced, copied letter by letter, without gaps, from one paragraph, list item or row of a \
 table: as short as the change allows, at most {longest}, but long enough to appear only once in the chapter. No two \
-edits share a word. To add something, copy the words that it follows.
+edits overlap. To add something, copy the words that it follows.
 - "replacement": what replaces the passage. Line breaks and marks such as * and | stay as they are. Code, links and \
 footnote marks can't be changed.
 - "drops_sentence": false. A finished sentence is not cut: something better takes its place. Only where a finding of \
@@ -99,7 +99,7 @@ An entry of "declined" has:
 - "finding": its number.
 - "reason": one sentence in {language}.
 
-Words that the edits of a chapter may add, all together: {room}."""
+How many {unit} the edits of a chapter may add, all together: {room}."""
 
 FINDING = """\
 {number}. {kind}, {severity}. Chapter {chapter}: “{quote}”{others}
@@ -161,14 +161,16 @@ def revision_request(
     contents = {chapter.chapter_number: chapter.content for chapter in material.chapters}
     listed = "\n\n".join(_listed(number, finding, contents) for number, finding in findings.items())
     chapters = [portion.chapter for portion in part.portions]
+    most = tongue.equivalent(MAX_ADDED_WORDS)
     task = TASK.format(
         extent=extent(material, part, window),
         text=text_of(part, material.pictures),
         findings=fenced("findings", listed),
-        longest=tongue.length(MAX_PASSAGE_WORDS),
+        longest=tongue.note_length(MAX_PASSAGE_WORDS),
         deletable=" or ".join(sorted(DELETABLE)),
         language=tongue.name,
-        room="; ".join(f"chapter {each.chapter_number}: {tongue.length(room_for(each))}" for each in chapters),
+        unit=tongue.unit,
+        room="; ".join(f"chapter {each.chapter_number}: {tongue.number(room_for(each, most))}" for each in chapters),
     )
     return TextRequest(
         stage=STAGE,

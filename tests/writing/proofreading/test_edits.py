@@ -225,6 +225,17 @@ async def test_only_a_later_part_is_told_that_it_begins_with_a_paragraph_read_be
     assert all("opens with the mark ‘ ." in each.system[0].text for each in steps.asked)
 
 
+@pytest.mark.parametrize(("tag", "marks"), [("ja", " (『』)"), ("zh-TW", " (‘’ or 『』)"), ("en", "")])
+async def test_the_proofreader_leaves_the_marks_of_speech_within_speech(tag: str, marks: str) -> None:
+    its_book, steps = replace(book(), content_language=tag), ScriptedEdits('{"edits": []}')
+
+    await edits.proposed(its_book, chapter(CONTENT), TextWindow(0, len(CONTENT)), steps, mark="「")
+    told = steps.asked[0].system[0].text
+
+    assert f"Speech that somebody quotes within their own has other marks{marks}, and that is right." in told
+    assert "one word written in two ways" in told
+
+
 async def test_the_proofreader_knows_the_names_and_what_is_settled_about_terms_and_form() -> None:
     bible = {
         "people": [{"name": "Tom", "description": "Bakes."}],

@@ -339,6 +339,17 @@ async def test_an_edit_may_not_replace_a_page():
     assert [outcome.dropped for outcome in revised.outcomes] == [DropReason.TOO_LONG]
 
 
+async def test_a_passage_may_say_as_much_in_japanese_as_in_english():
+    said = "最初の" + "ランプは夜の十時に消え、岸壁には誰もいなかった" * 9
+    book = material(f"{said}。" + "渡し舟は来なかった。" * 60, words=740, content_language="ja")
+    passages = [said[:150], said]
+
+    made = [await applied(edit(each, each[1:]), book=book) for each in passages]
+
+    assert [count_words(each) // MAX_PASSAGE_WORDS for each in passages] == [1, 2]
+    assert [each.outcomes[0].dropped for each in made] == [None, DropReason.TOO_LONG]
+
+
 async def test_all_edits_together_may_not_rewrite_a_chapter():
     book = material(LONG, words=200)
     whole = [paragraph for paragraph in LONG.split("\n\n") if count_words(paragraph) <= MAX_PASSAGE_WORDS]

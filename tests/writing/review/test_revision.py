@@ -80,8 +80,8 @@ def test_the_prompt_says_how_much_a_chapter_may_grow():
 
     (request,) = revision_requests(material, review)
 
-    room = "chapter 1: 120 words; chapter 2: 120 words; chapter 3: 120 words; chapter 4: 120 words"
-    assert room in request.messages[0].text
+    room = "chapter 1: 120; chapter 2: 120; chapter 3: 120; chapter 4: 120."
+    assert f"How many words the edits of a chapter may add, all together: {room}" in request.messages[0].text
 
 
 @pytest.mark.parametrize("name", NAMES)
