@@ -9,6 +9,7 @@ from typing import Any
 from bookgen.models import Chapter, is_non_fiction
 from bookgen.words import count_words, split, tokens
 from bookgen.writing import not_prose, sentences
+from bookgen.writing.blocks import paragraphs, without_fences
 from bookgen.writing.material import Material
 from bookgen.writing.window import clip
 
@@ -103,8 +104,8 @@ def _summaries(chapters: Sequence[Chapter]) -> str:
 
 def _last_paragraph(chapters: Sequence[Chapter]) -> str:
     written = [chapter.content for chapter in chapters if chapter.content.strip()]
-    blocks = sentences.PARAGRAPH.split(sentences.without_notes(written[-1]).strip()) if written else [""]
-    return _EMPHASIS.sub("", sentences_within(blocks[-1], MAX_LINE_TOKENS))
+    blocks = paragraphs(without_fences(sentences.without_notes(written[-1]))) if written else []
+    return _EMPHASIS.sub("", sentences_within(blocks[-1] if blocks else "", MAX_LINE_TOKENS))
 
 
 def sentences_within(text: str, most: int) -> str:
@@ -154,7 +155,7 @@ def passage(chapters: Sequence[Chapter], named: Sequence[str]) -> str:
     keys = {word.casefold() for name in named for word in split(name) if len(word) >= MIN_KEY_CHARACTERS}
     best, most = "", -1
     for chapter in chapters:
-        blocks = sentences.PARAGRAPH.split(chapter.content.strip())
+        blocks = paragraphs(without_fences(chapter.content))
         plain = not_prose.not_prose(blocks)
         for at, block in enumerate(blocks):
             if (

@@ -107,7 +107,7 @@ def _text_of(reply: TextReply, passage: ChosenPassage) -> str:
         raise UnusablePassage(number, "it breaks off")
     text = reply_cleanup.prose(
         reply.text, passage.chapter, opening=not passage.chapter.content[: passage.start].strip()
-    ).text
+    ).text.strip()
     if not text:
         raise UnusablePassage(number, "it is empty")
     if text == former.strip():

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 from bookgen.models import Chapter
 from bookgen.writing import sentences
+from bookgen.writing.blocks import outside_fences, stripped
 from bookgen.writing.material import TextChange, anchor
 from bookgen.writing.printable import printable, without_thoughts
 from bookgen.writing.task_talk import MAX_LINE_CHARACTERS, announces, closes
 
 _FENCE = re.compile(r"\A```(markdown|md|text|plaintext)?[ \t]*\n(.*?)\n?```\Z", re.DOTALL | re.IGNORECASE)
+_INNER_FENCE = re.compile(r"^[ \t]*```[ \t]*([^\s`]*)", re.MULTILINE)
 _TAG_LINE = re.compile(
     r"^[ \t]*</?(?:book_data|chapter|text|part|continuation)>[ \t]*\n?", re.MULTILINE | re.IGNORECASE
 )
@@ -47,20 +49,35 @@ class Cleaned:
 
 def prose(reply: str, chapter: Chapter, *, opening: bool) -> Cleaned:
     """The text of a reply. If `opening`, it begins the chapter, so its first line may be the chapter's title."""
-    text = without_thoughts(reply).replace("\r\n", "\n").strip()
+    text = stripped(without_thoughts(reply).replace("\r\n", "\n"))
     fenced = _FENCE.match(text)
-    if fenced and (fenced[1] or "```" not in fenced[2]):
-        text = fenced[2].strip()
-    text = _EMPTY_LINES.sub("\n\n", printable(_TAG_LINE.sub("", text))).strip()
+    if fenced and _surrounds(fenced[1] or "", fenced[2]):
+        text = stripped(fenced[2])
+    text = stripped(outside_fences(printable(text), _without_tags_and_gaps))
     changes: list[TextChange] = []
     text = _without_announcement(text, changes)
     text = _without_title(text, chapter, changes, opening=opening)
     return Cleaned(_without_postscript(text, changes), tuple(changes))
 
 
+def _surrounds(info: str, inner: str) -> bool:
+    """Whether the whole reply is inside one fence, and does not only begin and end with code of the book.
+
+    `info`: the word after the first mark. `inner`: what is between the first and the last mark.
+    """
+    words = _INNER_FENCE.findall(inner)
+    if not words:
+        return True
+    return bool(info) and (bool(words[0]) or (info.lower() in ("markdown", "md") and not any(words)))
+
+
+def _without_tags_and_gaps(text: str) -> str:
+    return _EMPTY_LINES.sub("\n\n", _TAG_LINE.sub("", text))
+
+
 def _without_announcement(text: str, changes: list[TextChange]) -> str:
     line, _, rest = text.partition("\n")
-    rest = rest.lstrip()
+    rest = stripped(rest)
     if not rest or not announces(line):
         return text
     changes.append(TextChange("meta_text", ANNOUNCEMENT, line.strip()))
@@ -75,7 +92,7 @@ def _without_title(text: str, chapter: Chapter, changes: list[TextChange], *, op
         if not _is_title(line.strip(), rest, chapter):
             break
         changes.append(TextChange("duplicate_heading", TITLE, line.strip()))
-        text = rest.strip()
+        text = stripped(rest)
     return text
 
 
