@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 # A fence may be in a list item or a quotation. A line of tildes alone is a scene break.
 _OPENING = re.compile(
@@ -33,9 +34,14 @@ class Fence:
     is_closed: bool
 
 
-def fences(text: str) -> list[Fence]:
+def fences(text: str) -> Sequence[Fence]:
     """The fenced code blocks of a text, in order."""
-    return list(_fences(text)) if "```" in text or "~~~" in text else []
+    return _found(text) if "```" in text or "~~~" in text else ()
+
+
+@lru_cache(maxsize=8)  # several rules read the same chapter, and several changes of it are checked in a row
+def _found(text: str) -> tuple[Fence, ...]:
+    return tuple(_fences(text))
 
 
 def _fences(text: str) -> Iterator[Fence]:

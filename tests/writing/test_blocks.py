@@ -95,7 +95,7 @@ def test_code_has_no_sentences(block):
 
 
 def test_lines_of_tildes_are_scene_breaks():
-    assert fences("One.\n\n~~~\n\nTwo.\n\n~~~\n\nThree.") == []
+    assert not fences("One.\n\n~~~\n\nTwo.\n\n~~~\n\nThree.")
 
 
 def test_a_text_that_is_cut_inside_a_fence_ends_before_it(block):

@@ -89,8 +89,8 @@ worst first. Each has:
 - "severity": "critical" (a reader loses the thread or comes to harm), "major" (most readers stumble) or "minor" (a \
 careful reader notices).
 - "chapter" and "quote": the number of a chapter and the passage in it where the reader stumbles; if there are several \
-passages, the one that is best changed. Copy it letter by letter, without gaps, {quote} of one paragraph, or of one \
-row of a table with the | between its cells, so that it appears only once in the chapter.
+passages, the one that is best changed. Copy it letter by letter, without gaps, {quote} of one paragraph, of one row \
+of a table with the | between its cells, or of one line of code, so that it appears only once in the chapter.
 - "others": the other passages that belong to it, at most {others}, each {{"chapter": …, "quote": …}} and copied in \
 the same way: what the first one contradicts, relies on or repeats. [] if there are none.
 - "why": one sentence in {language} that tells the author what is wrong.

@@ -280,3 +280,15 @@ def test_words_written_together_or_apart_are_a_matter_of_spelling(
     correction = Correction.at(text, 10, 10 + len(before), after, reason)
 
     assert with_true_type(correction).reason.type is deserved
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["```python\nx = 1\n\nplyer = 2\n```", "1. Type:\n\n   ~~~text\n   x\n\n   plyer = 2\n   ~~~", "Type `plyer = 2`."],
+)
+async def test_no_proposal_changes_code(code):
+    content = f"The lamp whent out.\n\n{code}\n\nThe lamp was cold."
+
+    made = await proposed(edit("plyer", "player"), edit("whent", "went"), content=content)
+
+    assert [each.original for each in made] == ["whent"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import event, given, settings
@@ -14,7 +15,8 @@ from bookgen.writing import quality
 from bookgen.writing.material import Material
 from bookgen.writing.review.allowed_changes import MAX_ADDED_WORDS, MAX_CHANGED_SHARE, MAX_PASSAGE_WORDS, room_for
 from bookgen.writing.review.bounds import DropReason, RevisedBook, apply, drops_sentence, reads_whole
-from bookgen.writing.review.findings import EditorFinding, TextSpan
+from bookgen.writing.review.entries import AuthorsAnswer, entries
+from bookgen.writing.review.findings import BookReview, EditorFinding, TextSpan
 from bookgen.writing.review.kinds import FindingKind
 from bookgen.writing.review.revision import BookRevision, PassageEdit, read_revision
 from tests.writing.review.recorded import NAMES, answer, reviewed, words_of, written_book
@@ -430,3 +432,66 @@ async def test_for_any_answers_only_kept_edits_change_the_text(edits):
 
 def test_the_recorded_books_exist():
     assert [len(written_book(name).chapters) for name in NAMES] == [5, 4, 3, 3]
+
+
+LISTING = (
+    "Three things in the listing are new. It is fifty lines long, blank ones included.\n\n"
+    '```python\nimport sys\n\nclass Player:\n    bag = ["oil"]\n\ndef main():\n    Player()\n```\n\n'
+    "1. Web pages are written with marks in angle brackets.\n\n"
+    '   ```python\n   {"text": "The balcony. The *Marigold*\'s lights."}\n   ```'
+)
+ADDED_CODE = (
+    'Four things in the listing are new. In `["oil"] if "--bright" in sys.argv else []` a whole choice fits into one '
+    "line: the value before `if` when the answer is `True`, the one after `else` when it isn't."
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        edit("def main():", "\ndef main():"),
+        edit("The *Marigold*'s lights.", "The Marigold's lights."),
+        edit("Three things in the listing are new.", ADDED_CODE),
+        edit("angle brackets.", "angle brackets. Copy `ROOMS` into a new file, `page.py`."),
+        edit('class Player:\n    bag = ["oil"]', "class Player:\n    bag = []"),
+    ],
+)
+async def test_the_author_changes_code_in_its_block_and_adds_code_to_prose(change):
+    revised = await applied(change, book=material(LISTING))
+
+    assert revised.texts == {1: LISTING.replace(change.passage, change.replacement)}
+
+
+async def test_a_line_of_code_that_is_deleted_leaves_no_empty_line():
+    revised = await applied(edit('bag = ["oil"]', ""), book=material(LISTING))
+
+    assert revised.texts == {1: LISTING.replace('    bag = ["oil"]\n', "")}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        edit("def main():", "```\n\ndef main():"),
+        edit("    Player()\n```\n\n1. Web", "    Player()\n```\n\n1. The web"),
+        edit("angle brackets.", "angle brackets:\n\n   ```text\n   <p>\n   ```"),
+    ],
+)
+async def test_a_change_may_not_end_or_begin_a_block_of_code(change):
+    revised = await applied(change, book=material(LISTING))
+
+    assert [outcome.dropped for outcome in revised.outcomes] == [DropReason.BREAKS_MARKUP]
+
+
+async def test_an_open_finding_says_why_a_change_for_it_was_not_made():
+    book = material(LISTING)
+    place = TextSpan(1, 0, 36)
+    findings = [replace(finding(place=place), quote=LISTING[:36])]
+    revision = BookRevision((edit("def main():", "```\n\ndef main():"), edit("fifty lines", "ten lines")), {})
+    answer = AuthorsAnswer(revision, await apply(book, findings, revision))
+
+    [entry] = entries(book, BookReview(tuple(findings), {}), answer)
+
+    assert entry.correction.reason.explanation == (
+        "Why.\nA change was tried, and not made: it would break the Markdown around it, such as a table, a link or a "
+        "block of code."
+    )
