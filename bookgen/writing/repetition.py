@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from bookgen.writing import sentences
-from bookgen.writing.blocks import joined, paragraphs, spaced_paragraphs
+from bookgen.writing.blocks import joined, masked_fences, paragraphs, spaced_paragraphs
 from bookgen.writing.bounded_cache import by_sentence
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.flaw import Flaw
@@ -180,9 +180,9 @@ def without_doubles(content: str) -> Cleaned:
 def repeated_paragraphs(content: str) -> list[Flaw]:
     """A finding for each long paragraph that repeats an earlier one of the chapter word for word.
 
-    Verse and quotations are often repeated, so they are not reported.
+    Verse, quotations and code are often repeated, so they are not reported.
     """
-    blocks = paragraphs(content)
+    blocks = paragraphs(masked_fences(content))
     twice = (index for index, _ in _doubles(blocks) if not (is_verse(blocks[index]) or is_quoted(blocks[index])))
     return [
         Flaw("repeated_paragraph", index, blocks[index], "The chapter has the same paragraph twice.") for index in twice

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from bookgen.models import Chapter
-from bookgen.writing.blocks import joined, paragraphs, spaced_paragraphs
+from bookgen.writing.blocks import joined, masked_fences, paragraphs, spaced_paragraphs
 from bookgen.writing.bounded_cache import by_paragraph
 from bookgen.writing.flaw import Flaw, without_code
 from bookgen.writing.material import TextChange, anchor
@@ -131,7 +131,7 @@ def _headings(content: str, chapter: Chapter) -> list[Flaw]:
         return []
     flaws = []
     title = last = chapter.title.casefold()
-    for index, paragraph in enumerate(paragraphs(content)):
+    for index, paragraph in enumerate(paragraphs(masked_fences(content))):
         for line in _HEADING.findall(paragraph):
             heading = line.strip("# \t")
             key = heading.strip("*_ ").casefold()
