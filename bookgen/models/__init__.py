@@ -26,6 +26,7 @@ from bookgen.models.books import (
     SourceType as SourceType,
 )
 from bookgen.models.story_kinds import (
+    has_code as has_code,
     StoryKind as StoryKind,
     is_collection as is_collection,
     is_mystery as is_mystery,

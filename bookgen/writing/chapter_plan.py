@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bookgen.models import Book, story_kind
+from bookgen.models import Book, has_code, story_kind
 from bookgen.writing import structured
 from bookgen.writing.language import language
 from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
@@ -43,9 +43,11 @@ words a scene. Leave empty what is not given.
 STEPS = """\
 - question: the reader's question that it answers.
 - steps: how it answers the question, in order, each in a few words. In instructions, what makes a step safe \
-comes before it. A recipe or a project takes {recipe} with its tables: a chapter has no more of them than fit.
+comes before it. A recipe or a project takes {recipe} with its tables: a chapter has no more of them than fit.{code}
 - examples: what it uses to illustrate the answer.
 - outcome: what the reader knows, understands or can do afterwards."""
+CODE = """ \
+Listings, what they print, exercises and solutions count too; a step says what the reader's program has after it."""
 VERSE = """\
 - sets_up and pays_off: the images in it that a later chapter returns to, and the earlier images that it returns to, \
 each in a few words.
@@ -91,6 +93,7 @@ def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
         scene_words=_scene_words(words),
         set_ups=set_ups,
         last_pay_offs=2 * set_ups,
+        code=CODE if has_code(book) else "",
         recipe=language(book.content_language).between(*RECIPE_WORDS),
     )
     told = ASKED.format(length=length, fields=fields)

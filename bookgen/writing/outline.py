@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from bookgen.models import Book, is_mystery, is_non_fiction, story_kind
+from bookgen.models import Book, has_code, is_mystery, is_non_fiction, story_kind
 from bookgen.providers.text import Message, PromptTooLong, TextRequest
 from bookgen.writing import brief, chapter_plan, drawn_names, planning, structured
 from bookgen.writing.budget import spread
@@ -49,6 +49,9 @@ chapters.
 - places: those that the book returns to, if any, each with what must never change.
 - terms: words and names that must always be spelt and used the same way. Where it matters, also the country whose \
 rules and customs the book describes, the units, and the form of steps, tables and warnings."""
+CODE_TERMS = (
+    " The languages and their versions, the names of files, and the form of listings and of what they print too."
+)
 KIND = """
 - kind: fiction, non_fiction, memoir, verse or children, whichever it is."""
 
@@ -120,6 +123,12 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
         for number, ((title, text), words) in enumerate(zip(plan.chapters, budgets, strict=True), 1)
     ]
     return Outline(plan.bible, tuple(chapters))
+
+
+def _entries(book: Book, *, outcome: bool) -> str:
+    """The entries that the bible must have. `outcome`: what really happened in the mystery is one of them."""
+    entries = NON_FICTION_ENTRIES if is_non_fiction(book) else ENTRIES
+    return f"{SOLUTION if outcome else ''}{entries}{CODE_TERMS if has_code(book) else ''}"
 
 
 def _settled(book: Book, window: int) -> str:
@@ -208,7 +217,7 @@ class _Plan:
             premises=drawn_names.premises(book) if form.premises else "",
             summaries=planning.summaries(book, self.window),
             total=lang.length(book.target_word_count),
-            entries=(SOLUTION if form.outcome else "") + (NON_FICTION_ENTRIES if is_non_fiction(book) else ENTRIES),
+            entries=_entries(book, outcome=form.outcome),
             arcs=min(max(book.chapter_count // 5, 3), 8),
             kind=KIND if form.kind else "",
             chapters=planning.range_of(1, last),

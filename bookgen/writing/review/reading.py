@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bookgen.models import Book, Chapter, Severity, is_mystery
+from bookgen.models import Book, Chapter, Severity, has_code, is_mystery
 from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.words import measure
 from bookgen.writing import brief, chapter_plan, context, continuity
@@ -63,6 +63,11 @@ ADVICE_READING = (
     "Follow each instruction in your mind as somebody who has nothing but this book: what it needs must have been "
     "named before, with its quantity, its time and the sign that it has worked. Keep track of tools, materials, terms, "
     "warnings, numbers and what they rest on, and recalculate the numbers."
+)
+CODE_READING = (
+    "Run each program in your mind, with what the reader has typed so far, and count its lines, the empty ones too. A "
+    'program that does not run as it is printed is a finding of the kind "unclear_step". What it would not print, and '
+    'a line number, a name or a file that it does not have, is one of the kind "contradiction".'
 )
 
 BOOK = """\
@@ -182,7 +187,8 @@ def _tracks(book: Book, kinds: Sequence[FindingKind]) -> str:
     """The instruction on what to keep track of while reading, for the kinds of findings to look for."""
     told = {FindingKind.UNRESOLVED: STORY_READING, FindingKind.UNCLEAR_STEP: ADVICE_READING}
     texts = [text for kind, text in told.items() if kind in kinds]
-    return " ".join([*texts, MYSTERY_READING] if is_mystery(book) else texts)
+    more = [MYSTERY_READING] * is_mystery(book) + [CODE_READING] * has_code(book)
+    return " ".join([*texts, *more])
 
 
 def schema(kinds: Sequence[FindingKind]) -> Mapping[str, Any]:

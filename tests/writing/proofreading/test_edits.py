@@ -225,6 +225,26 @@ async def test_only_a_later_part_is_told_that_it_begins_with_a_paragraph_read_be
     assert all("opens with the mark ‘ ." in each.system[0].text for each in steps.asked)
 
 
+async def test_the_proofreader_of_a_chapter_with_code_leaves_it_alone() -> None:
+    texts = {}
+    for content in ("Type `plyer`.", "Nobody came."):
+        steps = ScriptedEdits('{"edits": []}')
+        await edits.proposed(book(), chapter(content), TextWindow(0, len(content)), steps)
+        texts[content] = "\n".join(steps.asked[0].texts)
+
+    told = "Leave code and what programs print, in blocks and between backticks, as it is"
+    assert [told in text for text in texts.values()] == [True, False]
+
+
+async def test_a_term_that_ends_with_a_colon_gets_no_second_one() -> None:
+    steps = ScriptedEdits('{"edits": []}')
+    settled = {"terms": [{"name": "Watch out:", "description": "The form of every warning."}]}
+
+    await edits.proposed(replace(book(), bible=settled), chapter(CONTENT), TextWindow(0, len(CONTENT)), steps)
+
+    assert "- Watch out: The form of every warning." in steps.asked[0].texts[0]
+
+
 async def test_the_proofreader_knows_the_names_and_what_is_settled_about_terms_and_form() -> None:
     bible = {
         "people": [{"name": "Tom", "description": "Bakes."}],
