@@ -35,6 +35,9 @@ For: {audience}
 _EMPHASIS = re.compile(r"\*+")
 _ARTICLE = re.compile(r"(?:the|an?|der|die|das|eine?|le|la|les|une?|el|los|las|il|o|os|as) ")
 
+_QUOTED = re.compile('["“”„«»「」『』]')
+_ABOUT_FORM = re.compile(r"\b(?:the form of|headings?|numbered list|in bold|backticks?)\b", re.IGNORECASE)
+
 WISH = "The author wishes for: {wish}\n"
 
 
@@ -71,7 +74,7 @@ def portrait(material: Material, *, spoils: bool = False) -> str:
     book, bible = material.book, material.book.bible
     text = "\n".join(chapter.content for chapter in material.chapters).casefold()
     places = _most_mentioned(_entries(bible, "places"), text)
-    things = _most_mentioned(_entries(bible, "motifs", "terms"), text)
+    things = _most_mentioned([each for each in _entries(bible, "motifs", "terms") if not _is_rule(each)], text)
     if is_non_fiction(book):
         people, recurring = "", ", ".join(_text(each, "name") for each in things)
     else:
@@ -127,6 +130,12 @@ def _entries(bible: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
     found = [entry for name in lists if isinstance(entries := bible.get(name), list) for entry in entries]
     records = ({"name": entry} if isinstance(entry, str) else entry for entry in found)
     return [each for each in records if isinstance(each, Mapping)]
+
+
+def _is_rule(entry: Mapping[str, Any]) -> bool:
+    """Whether a term is no thing of the book, but a rule of its form or its spelling."""
+    name = _text(entry, "name")
+    return name.endswith((":", "：")) or bool(_QUOTED.search(name) or _ABOUT_FORM.search(_text(entry, "description")))
 
 
 def _most_mentioned(entries: Sequence[Mapping[str, Any]], text: str) -> list[Mapping[str, Any]]:
