@@ -23,8 +23,8 @@ from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import TextRequest
 from bookgen.words import count_words
 from bookgen.writing import sentences
+from bookgen.writing.blocks import paragraphs
 from bookgen.writing.chapter import write_chapter
-from bookgen.writing.flaw import paragraphs
 from bookgen.writing.material import ChapterDraft
 from tests.writing.scripted import Scripted
 

@@ -23,7 +23,7 @@ from bench.gate.prose import Authored, novels, written_by_a_model
 from bookgen.models import Book, Chapter
 from bookgen.words import count_words
 from bookgen.writing import craft, echo, quality, reply_cleanup
-from bookgen.writing.flaw import paragraphs
+from bookgen.writing.blocks import paragraphs
 from bookgen.writing.material import Material
 from tests.writing.scripted import a_book, a_chapter
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bookgen.words import count_words
-from bookgen.writing.flaw import paragraphs
+from bookgen.writing.blocks import paragraphs
 from bookgen.writing.not_prose import has_speech
 
 ANNOUNCEMENTS = (

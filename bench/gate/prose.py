@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.proofing import corpus
 from bookgen.words import count_words
-from bookgen.writing.flaw import paragraphs
+from bookgen.writing.blocks import paragraphs
 
 MIN_CHAPTER_WORDS = 300
 MAX_CHAPTER_WORDS = 6_000

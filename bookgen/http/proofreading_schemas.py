@@ -94,6 +94,8 @@ class SuggestionSchema(Schema):
             "chapter, then dismiss the finding."
         },
     )
+    prefix = fields.String(required=True, metadata={"description": "The text right before `original_text`."})
+    suffix = fields.String(required=True, metadata={"description": "The text right after it."})
     explanation = fields.String(required=True)
     start = fields.Integer(
         required=True,

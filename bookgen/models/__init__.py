@@ -27,6 +27,7 @@ from bookgen.models.books import (
 )
 from bookgen.models.story_collections import has_separate_stories as has_separate_stories
 from bookgen.models.story_kinds import (
+    has_code as has_code,
     StoryKind as StoryKind,
     is_collection as is_collection,
     is_mystery as is_mystery,

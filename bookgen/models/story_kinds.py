@@ -26,6 +26,13 @@ _OF_DETECTION = (
     r"推理小|ミステリー|探偵|侦探|悬疑|추리"
 )
 
+# Words of a genre or an idea for a book that teaches to program, or to type commands.
+_OF_CODE = (
+    r"\bprogramm?(?:ing|ier|eren|er[aeo]|ación|azione|ação|ation|ować|owani)|\bcod(?:ing|er|ers)\b|source code|"
+    r"command.?line|quellcode|código|\bcodice\b|\b(?:python|java|javascript|typescript|sql|html|css|linux|bash|"
+    r"golang|kotlin|php|arduino|regex)\b|\bc(?:\+\+|#)|программирова|编程|程式|プログラミング|프로그래밍|코딩"
+)
+
 # The first match for a genre is used. A genre without a match, in any language, is left to the model.
 _KINDS = (
     (
@@ -80,6 +87,11 @@ def is_collection(book: Book) -> bool:
 def is_mystery(book: Book) -> bool:
     """Whether the book is fiction about a crime or a puzzle that is solved at its end."""
     return story_kind(book) == StoryKind.FICTION and bool(re.search(_OF_DETECTION, book.genre, re.IGNORECASE))
+
+
+def has_code(book: Book) -> bool:
+    """Whether the book is non-fiction whose genre or idea speaks of programming."""
+    return is_non_fiction(book) and bool(re.search(_OF_CODE, f"{book.genre}\n{book.description}", re.IGNORECASE))
 
 
 def _kind_of(genre: str) -> str:

@@ -10,6 +10,7 @@ from bookgen.providers.text import Block, Message, StopReason, TextReply, TextRe
 from bookgen.threads import compute
 from bookgen.words import count_words, tokens
 from bookgen.writing import brief, context, echo, nonsense, reply_cleanup, sentences
+from bookgen.writing.blocks import paragraphs
 from bookgen.writing.continuity import stored_digest
 from bookgen.writing.language import language
 from bookgen.writing.material import Material
@@ -168,7 +169,7 @@ def _plain(reply: str, material: Material) -> str:
     if any(text[:1] == pair[0] and text[-1:] == pair[1] and text[1:-1].find(pair[1]) < 0 for pair in _QUOTES):
         text = text[1:-1]
     text = _EMPHASIS.sub(r"\1", text.replace("*", ""))
-    return "\n\n".join(" ".join(each.split()) for each in sentences.PARAGRAPH.split(text.strip()))
+    return "\n\n".join(" ".join(each.split()) for each in paragraphs(text))
 
 
 def _problem(text: str, reply: TextReply, request: TextRequest, material: Material) -> str:

@@ -20,10 +20,11 @@ from bookgen.writing import (
     sentences,
     tightening,
 )
+from bookgen.writing.blocks import joined, spaced_paragraphs
 from bookgen.writing.budget import MAX_PART_WORDS, Part
 from bookgen.writing.chapters_in_view import view_before
 from bookgen.writing.draft import WorkingDraft
-from bookgen.writing.flaw import Flaw, paragraphs
+from bookgen.writing.flaw import Flaw
 from bookgen.writing.material import ChapterDraft, Finding, Material, TextChange, anchor
 from bookgen.writing.part_reply import Stretch, read_stretch, stops_short
 from bookgen.writing.part_request import Task, part_request
@@ -247,12 +248,14 @@ async def _repaired(draft: WorkingDraft, content: str, repairs: Mapping[int, Seq
 
     `repairs`: the findings by the index of their paragraph. The draft records each change.
     """
-    blocks, system = paragraphs(content), draft.system()
+    spaced, system = spaced_paragraphs(content), draft.system()
     for index, found in repairs.items():
-        former = blocks[index]
-        blocks[index] = await repair.revise(blocks, index, found, draft.book, draft.chapter, system, steps)
-        if blocks[index] != former:
-            follows = anchor("\n\n".join(blocks[:index]))
+        space, former = spaced[index]
+        blocks = [block for _, block in spaced]
+        revised = await repair.revise(blocks, index, found, draft.book, draft.chapter, system, steps)
+        if revised != former:
+            follows = anchor(joined(spaced[:index]))
             detail = f"The model rewrote the passage because of this finding: {found[0].detail}"
-            draft.changes.append(TextChange(found[0].kind, detail, former, blocks[index], follows))
-    return "\n\n".join(blocks)
+            draft.changes.append(TextChange(found[0].kind, detail, former, revised, follows))
+            spaced[index] = (space, revised)
+    return joined(spaced)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bookgen.models import Book, has_separate_stories, story_kind
+from bookgen.models import Book, has_code, has_separate_stories, story_kind
 from bookgen.writing import sentences, structured
 from bookgen.writing.language import language
 from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
@@ -50,9 +50,11 @@ a scene. Leave empty what is not given.
 STEPS = """\
 - question: the reader's question that it answers.
 - steps: how it answers the question, in order, each in a few words. In instructions, what makes a step safe \
-comes before it. A recipe or a project takes {recipe} with its tables: a chapter has no more of them than fit.
+comes before it. A recipe or a project takes {recipe} with its tables: a chapter has no more of them than fit.{code}
 - examples: what it uses to illustrate the answer.
 - outcome: what the reader knows, understands or can do afterwards."""
+CODE = """ \
+Listings, what they print, exercises and solutions count too; a step says what the reader's program has after it."""
 VERSE = """\
 - sets_up and pays_off: the images in it that a later chapter returns to, and the earlier images that it returns to, \
 each in a few words.
@@ -110,6 +112,7 @@ def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
         last_pay_offs=2 * set_ups,
         lines=LINES if lang.characters_per_word is None else "",
         recipe=lang.between(*map(lang.equivalent, RECIPE_WORDS)),
+        code=CODE if has_code(book) else "",
     )
     told = ASKED.format(length=length, fields=fields)
     return told + (OPEN.format(threads="\n".join(f"- {each}" for each in open_threads)) if open_threads else "")

@@ -180,11 +180,16 @@ def _bible_lines(settled: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def described(name: str = "", *description: str) -> str:
+    """A name and its description. A name that ends with a colon, such as that of a warning, gets no second one."""
+    return ": ".join((name.removesuffix(":") if description else name, *description))
+
+
 def _entry(item: object) -> str:
     if isinstance(item, Mapping):
         parts = [(key, str(part).strip()) for key, part in _ordered(item) if str(part).strip()]
         named = [part if key in ("name", "description") else f"{key}: {part}" for key, part in parts]
-        return f"{': '.join(named[:2])}{''.join(f'; {each}' for each in named[2:])}"
+        return f"{described(*named[:2])}{''.join(f'; {each}' for each in named[2:])}"
     return str(item).strip()
 
 

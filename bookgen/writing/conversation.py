@@ -8,6 +8,7 @@ from dataclasses import replace
 from bookgen.providers.text import Message
 from bookgen.words import tokens
 from bookgen.writing import sentences
+from bookgen.writing.blocks import paragraphs
 from bookgen.writing.window import clip
 
 MAX_TOKENS = 14_000  # enough for nearly every whole chapter; a thinking model needs room as well
@@ -56,7 +57,7 @@ def _size(turns: Sequence[Message]) -> int:
 def _gist(text: str) -> str:
     if text.startswith(LEFT_OUT):
         return text
-    openings = (sentences.split(paragraph)[:1] for paragraph in text.split("\n\n"))
+    openings = (sentences.split(paragraph)[:1] for paragraph in paragraphs(text))
     return clip(LEFT_OUT + " ".join(opening[0] for opening in openings if opening), GIST)
 
 

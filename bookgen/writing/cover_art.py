@@ -9,6 +9,7 @@ from typing import Any
 from bookgen.models import Chapter, has_separate_stories, is_non_fiction
 from bookgen.words import count_words, split, tokens
 from bookgen.writing import not_prose, sentences, stories
+from bookgen.writing.blocks import paragraphs, without_fences
 from bookgen.writing.material import Material
 from bookgen.writing.window import clip
 
@@ -33,6 +34,9 @@ For: {audience}
 
 _EMPHASIS = re.compile(r"\*+")
 _ARTICLE = re.compile(r"(?:the|an?|der|die|das|eine?|le|la|les|une?|el|los|las|il|o|os|as) ")
+
+_QUOTED = re.compile('["“”„«»「」『』]')
+_ABOUT_FORM = re.compile(r"\b(?:the form of|headings?|numbered list|in bold|backticks?)\b", re.IGNORECASE)
 
 WISH = "The author wishes for: {wish}\n"
 
@@ -74,7 +78,7 @@ def portrait(material: Material, *, spoils: bool = False) -> str:
     is_separate = has_separate_stories(book)
     text = "\n".join(chapter.content for chapter in material.chapters).casefold()
     places = _most_mentioned(_entries(bible, "places"), text)
-    things = _most_mentioned(_entries(bible, "motifs", "terms"), text)
+    things = _most_mentioned([each for each in _entries(bible, "motifs", "terms") if not _is_rule(each)], text)
     if is_non_fiction(book):
         people, recurring = "", ", ".join(_text(each, "name") for each in things)
     else:
@@ -109,8 +113,8 @@ def _summaries(chapters: Sequence[Chapter]) -> str:
 
 def _last_paragraph(chapters: Sequence[Chapter]) -> str:
     written = [chapter.content for chapter in chapters if chapter.content.strip()]
-    blocks = sentences.PARAGRAPH.split(sentences.without_notes(written[-1]).strip()) if written else [""]
-    return _EMPHASIS.sub("", sentences_within(blocks[-1], MAX_LINE_TOKENS))
+    blocks = paragraphs(without_fences(sentences.without_notes(written[-1]))) if written else []
+    return _EMPHASIS.sub("", sentences_within(blocks[-1] if blocks else "", MAX_LINE_TOKENS))
 
 
 def sentences_within(text: str, most: int) -> str:
@@ -132,6 +136,12 @@ def _entries(bible: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
     found = [entry for name in lists if isinstance(entries := bible.get(name), list) for entry in entries]
     records = ({"name": entry} if isinstance(entry, str) else entry for entry in found)
     return [each for each in records if isinstance(each, Mapping)]
+
+
+def _is_rule(entry: Mapping[str, Any]) -> bool:
+    """Whether a term is no thing of the book, but a rule of its form or its spelling."""
+    name = _text(entry, "name")
+    return name.endswith((":", "：")) or bool(_QUOTED.search(name) or _ABOUT_FORM.search(_text(entry, "description")))
 
 
 def _most_mentioned(entries: Sequence[Mapping[str, Any]], text: str) -> list[Mapping[str, Any]]:
@@ -175,7 +185,7 @@ def passage(chapters: Sequence[Chapter], named: Sequence[str]) -> str:
     keys = {word.casefold() for name in named for word in split(name) if len(word) >= MIN_KEY_CHARACTERS}
     best, most = "", -1
     for chapter in chapters:
-        blocks = sentences.PARAGRAPH.split(chapter.content.strip())
+        blocks = paragraphs(without_fences(chapter.content))
         plain = not_prose.not_prose(blocks)
         for at, block in enumerate(blocks):
             if (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bookgen.models import Book, has_separate_stories, is_mystery, story_kind
+from bookgen.models import Book, has_code, has_separate_stories, is_mystery, story_kind
 from bookgen.writing.author_wishes import announces_refrains
 from bookgen.writing.language import ProseLanguage, language
 
@@ -73,6 +73,15 @@ stands before the step that it is about. The first one of a danger also says whe
 after an accident; later ones name only the danger and the precaution.
 - What is settled stays settled: terms, names, units, figures, recommendations. If the plan has a wrong fact, or an \
 order that is wrong or unsafe, use the right one."""
+
+_CODING = """
+- Programs, commands and what they print stand in blocks between lines of ```, the first of which names the language \
+(```text for what is printed); code within a sentence stands between backticks. Nothing in code is typographic: \
+straight quotation marks, hyphens and plain spaces, in every language. Its lines have at most {columns} characters.
+- A listing runs as it is printed, with what the reader has typed so far; one that is meant to fail is announced. What \
+is printed is exactly what it prints. Before you give the number of a line, count the lines of the listing, the empty \
+ones too."""
+MAX_CODE_COLUMNS = 72  # that fit the text width of a book without a break
 
 BRIEF_CRAFT = """\
 You are a professional author. You write the book that is described below, in {language}, {whole}
@@ -189,7 +198,8 @@ def craft(book: Book, *, brief: bool = False) -> str:
         whole=_SEPARATE_STORIES if is_separate else _ONE_BOOK,
         kind=kind + _mystery(book),
         readers=_readers(book),
-        manner=_TELLING_STORIES if is_separate else _MANNERS.get(kind, _TELLING),
+        manner=(_TELLING_STORIES if is_separate else _MANNERS.get(kind, _TELLING))
+        + (_CODING.format(columns=MAX_CODE_COLUMNS) if has_code(book) else ""),
         layout=_LAYOUTS.get(kind, _PLAIN),
         length=_IN_LINES if kind is _VERSE else _IN_WORDS,
     )

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from bookgen.providers.text import TextRequest
 from bookgen.writing import sentences
-from bookgen.writing.flaw import paragraphs
+from bookgen.writing.blocks import fences, joined, spaced_paragraphs
 from bookgen.writing.material import TextChange, anchor
 from bookgen.writing.reply_cleanup import Cleaned
 from bookgen.writing.text_units import units
@@ -41,21 +41,19 @@ def echoed(text: str, instructed: str) -> list[str]:
 
 def without_echo(text: str, instructed: str) -> Cleaned:
     """`text` without the paragraphs that consist only of sentences of the instructions."""
-    kept: list[str] = []
+    kept: list[tuple[str, str]] = []
     changes: list[TextChange] = []
-    for paragraph in paragraphs(text):
+    for space, paragraph in spaced_paragraphs(text):
         if _has_own_words(paragraph, instructed):
-            kept.append(paragraph)
+            kept.append((space, paragraph))
         else:
-            changes.append(
-                TextChange("instructions", REMOVED, paragraph.strip(), follows=anchor("\n\n".join(kept[-3:])))
-            )
-    return Cleaned("\n\n".join(kept), tuple(changes)) if changes else Cleaned(text)
+            changes.append(TextChange("instructions", REMOVED, paragraph.strip(), follows=anchor(joined(kept[-3:]))))
+    return Cleaned(joined(kept), tuple(changes)) if changes else Cleaned(text)
 
 
 def _has_own_words(paragraph: str, instructed: str) -> bool:
-    """Whether a sentence of the paragraph does not come from the instructions."""
-    return len(echoed(paragraph, instructed)) < len(sentences.split(paragraph))
+    """Whether the paragraph has code, or a sentence that does not come from the instructions."""
+    return bool(fences(paragraph)) or len(echoed(paragraph, instructed)) < len(sentences.split(paragraph))
 
 
 @lru_cache(maxsize=16)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from bookgen.writing.blocks import masked_fences, outside_fences
 from bookgen.writing.material import Finding
-from bookgen.writing.sentences import PARAGRAPH
 
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
+_INLINE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
+_CODE = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +25,6 @@ class Flaw:
         return Finding(self.kind, self.excerpt[:200], self.detail)
 
 
-def paragraphs(text: str) -> list[str]:
-    return [paragraph for paragraph in PARAGRAPH.split(text.strip()) if paragraph.strip()]
-
-
 def without_code(text: str) -> str:
-    """`text` with its code replaced by dots, since code is not prose. The number of paragraphs stays the same."""
-    return _CODE.sub(lambda code: re.sub(r"\S", "·", code[0]), text)
+    """`text` with its code replaced by dots, since code is not prose. The paragraphs and all offsets stay the same."""
+    return outside_fences(masked_fences(text), lambda piece: _INLINE.sub(lambda code: _CODE.sub("·", code[0]), piece))

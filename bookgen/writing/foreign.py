@@ -7,9 +7,10 @@ import re
 from bookgen.models import Book
 from bookgen.words import count_words
 from bookgen.writing.author_wishes import announces_language, is_bilingual, phrases
+from bookgen.writing.blocks import paragraphs
 from bookgen.writing.bounded_cache import by_paragraph
 from bookgen.writing.common_words import Thresholds, is_in_another
-from bookgen.writing.flaw import Flaw, paragraphs, without_code
+from bookgen.writing.flaw import Flaw, without_code
 from bookgen.writing.language import primary
 from bookgen.writing.not_prose import has_speech, not_prose
 

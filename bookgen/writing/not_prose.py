@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from bookgen.writing.blocks import fences
+
 MAX_VERSE_CHARACTERS = 72  # of a line
 MAX_LETTER_PARAGRAPHS = 15
 MAX_NAME_CHARACTERS = 40
@@ -41,7 +43,7 @@ def not_prose(blocks: Sequence[str]) -> frozenset[int]:
 
 def is_marked_up(block: str) -> bool:
     """Whether the paragraph is a block quotation, code, a list or a table."""
-    return bool(_MARKUP.match(block))
+    return bool(_MARKUP.match(block) or fences(block))
 
 
 def is_quoted(block: str) -> bool:

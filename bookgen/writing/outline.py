@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from bookgen.models import Book, has_separate_stories, is_mystery, is_non_fiction, story_kind
+from bookgen.models import Book, has_code, has_separate_stories, is_mystery, is_non_fiction, story_kind
 from bookgen.providers.text import Message, PromptTooLong, TextRequest
 from bookgen.writing import brief, chapter_plan, drawn_names, planning, structured
 from bookgen.writing.budget import spread
@@ -64,6 +64,9 @@ the number of its story in square brackets, such as [2]. Of real people only wha
 - places: the main place of each story, with its number in the same way.
 - terms: words and names that must always be spelt and used the same way, with the number of their story. Those of \
 the whole book have no number."""
+CODE_TERMS = (
+    " The languages and their versions, the names of files, and the form of listings and of what they print too."
+)
 KIND = """
 - kind: fiction, non_fiction, memoir, verse or children, whichever it is."""
 
@@ -157,7 +160,8 @@ def _entries(book: Book, *, outcome: bool) -> str:
     if has_separate_stories(book):
         return COLLECTION_ENTRIES.format(length=lang.note_length(PERSON_OF_STORY_WORDS))
     entries = NON_FICTION_ENTRIES if is_non_fiction(book) else ENTRIES.format(length=lang.note_length(PERSON_WORDS))
-    return (SOLUTION.format(length=lang.note_length(OUTCOME_WORDS)) if outcome else "") + entries
+    solution = SOLUTION.format(length=lang.note_length(OUTCOME_WORDS)) if outcome else ""
+    return f"{solution}{entries}{CODE_TERMS if has_code(book) else ''}"
 
 
 def _has_solution(book: Book) -> bool:

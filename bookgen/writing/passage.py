@@ -108,7 +108,7 @@ def _text_of(reply: TextReply, passage: ChosenPassage, *, verse: bool) -> str:
         raise UnusablePassage(number, "it breaks off")
     text = reply_cleanup.prose(
         reply.text, passage.chapter, opening=not passage.chapter.content[: passage.start].strip(), verse=verse
-    ).text
+    ).text.strip()
     if not text:
         raise UnusablePassage(number, "it is empty")
     if text == former.strip():

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from bookgen.writing.flaw import Flaw, paragraphs, without_code
+from bookgen.writing.blocks import paragraphs
+from bookgen.writing.flaw import Flaw, without_code
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

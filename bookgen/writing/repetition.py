@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from bookgen.writing import sentences
+from bookgen.writing.blocks import joined, masked_fences, paragraphs, spaced_paragraphs
 from bookgen.writing.bounded_cache import by_sentence
 from bookgen.writing.fingerprint import content_hash
-from bookgen.writing.flaw import Flaw, paragraphs
+from bookgen.writing.flaw import Flaw
 from bookgen.writing.material import TextChange, anchor
 from bookgen.writing.not_prose import is_quoted, is_verse, not_prose
 from bookgen.writing.reply_cleanup import Cleaned
@@ -163,27 +164,28 @@ def without_doubles(content: str) -> Cleaned:
     A repetition that may be intended is kept: in verse, quotations and other text that is not running prose, and at the
     end of a chapter if the paragraph first occurs at its beginning.
     """
-    blocks = paragraphs(content)
+    spaced = spaced_paragraphs(content)
+    blocks = [block for _, block in spaced]
     exempt = not_prose(blocks)
     doubles = {
         index for index, first in _doubles(blocks) if index not in exempt and not _is_echo(first, index, len(blocks))
     }
-    kept: list[str] = []
+    kept: list[tuple[str, str]] = []
     changes: list[TextChange] = []
-    for index, block in enumerate(blocks):
+    for index, (space, block) in enumerate(spaced):
         if index not in doubles:
-            kept.append(block)
+            kept.append((space, block))
             continue
-        changes.append(TextChange("repeated_paragraph", DOUBLE_REMOVED, block, follows=anchor("\n\n".join(kept[-3:]))))
-    return Cleaned("\n\n".join(kept), tuple(changes)) if changes else Cleaned(content)
+        changes.append(TextChange("repeated_paragraph", DOUBLE_REMOVED, block, follows=anchor(joined(kept[-3:]))))
+    return Cleaned(joined(kept), tuple(changes)) if changes else Cleaned(content)
 
 
 def repeated_paragraphs(content: str) -> list[Flaw]:
     """A finding for each long paragraph that repeats an earlier paragraph of the chapter word for word.
 
-    Verse and quotations are often repeated, so they are not reported.
+    Verse, quotations and code are often repeated, so they are not reported.
     """
-    blocks = paragraphs(content)
+    blocks = paragraphs(masked_fences(content))
     twice = (index for index, _ in _doubles(blocks) if not (is_verse(blocks[index]) or is_quoted(blocks[index])))
     return [
         Flaw("repeated_paragraph", index, blocks[index], "The chapter has the same paragraph twice.") for index in twice

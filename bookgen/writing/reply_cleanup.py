@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 from bookgen.models import Chapter
 from bookgen.writing import sentences
+from bookgen.writing.blocks import outside_fences, stripped
 from bookgen.writing.material import TextChange, anchor
 from bookgen.writing.printable import printable, without_thoughts
 from bookgen.writing.task_talk import MAX_LINE_CHARACTERS, announces, closes
 
 _FENCE = re.compile(r"\A```(markdown|md|text|plaintext)?[ \t]*\n(.*?)\n?```\Z", re.DOTALL | re.IGNORECASE)
+_INNER_FENCE = re.compile(r"^[ \t]*```[ \t]*([^\s`]*)", re.MULTILINE)
 _TAG_LINE = re.compile(
     r"^[ \t]*</?(?:book_data|chapter|text|part|continuation)>[ \t]*\n?", re.MULTILINE | re.IGNORECASE
 )
@@ -53,13 +55,13 @@ def prose(reply: str, chapter: Chapter, *, opening: bool, verse: bool = False) -
 
     `verse`: the book is verse, whose lines keep their indents.
     """
-    text = without_thoughts(reply).replace("\r\n", "\n").strip()
+    text = stripped(without_thoughts(reply).replace("\r\n", "\n"))
     fenced = _FENCE.match(text)
-    if fenced and (fenced[1] or "```" not in fenced[2]):
-        text = fenced[2].strip()
-    text = _EMPTY_LINES.sub("\n\n", printable(_TAG_LINE.sub("", text))).strip()
+    if fenced and _surrounds(fenced[1] or "", fenced[2]):
+        text = stripped(fenced[2])
+    text = stripped(outside_fences(printable(text), _without_tags_and_gaps))
     if not verse:
-        text = _without_indents(text)
+        text = outside_fences(text, _without_indents)
     changes: list[TextChange] = []
     text = _without_announcement(text, changes)
     text = _without_title(text, chapter, changes, opening=opening)
@@ -69,21 +71,33 @@ def prose(reply: str, chapter: Chapter, *, opening: bool, verse: bool = False) -
 def _without_indents(text: str) -> str:
     """The text without full-width spaces in front of its paragraphs, which the layout indents.
 
-    The lines of code, and of a paragraph with several lines, such as a song, stay as they are.
+    The lines of a paragraph with several lines, such as a song, stay as they are.
     """
-    lines, in_code = text.split("\n"), False
+    lines = text.split("\n")
     for index, line in enumerate(lines):
-        if line.startswith(_CODE_FENCES):
-            in_code = not in_code
-        alone = not any(each.strip() for each in (*lines[max(index - 1, 0) : index], *lines[index + 1 : index + 2]))
-        if alone and not in_code:
+        if not any(each.strip() for each in (*lines[max(index - 1, 0) : index], *lines[index + 1 : index + 2])):
             lines[index] = line.lstrip(_FULL_WIDTH_SPACE)
     return "\n".join(lines)
 
 
+def _surrounds(info: str, inner: str) -> bool:
+    """Whether the whole reply is inside one fence, and does not only begin and end with code of the book.
+
+    `info`: the word after the first mark. `inner`: what is between the first and the last mark.
+    """
+    words = _INNER_FENCE.findall(inner)
+    if not words:
+        return True
+    return bool(info) and (bool(words[0]) or (info.lower() in ("markdown", "md") and not any(words)))
+
+
+def _without_tags_and_gaps(text: str) -> str:
+    return _EMPTY_LINES.sub("\n\n", _TAG_LINE.sub("", text))
+
+
 def _without_announcement(text: str, changes: list[TextChange]) -> str:
     line, _, rest = text.partition("\n")
-    rest = rest.lstrip()
+    rest = stripped(rest)
     if not rest or not announces(line):
         return text
     changes.append(TextChange("meta_text", ANNOUNCEMENT, line.strip()))
@@ -98,7 +112,7 @@ def _without_title(text: str, chapter: Chapter, changes: list[TextChange], *, op
         if not _is_title(line.strip(), rest, chapter):
             break
         changes.append(TextChange("duplicate_heading", TITLE, line.strip()))
-        text = rest.strip()
+        text = stripped(rest)
     return text
 
 

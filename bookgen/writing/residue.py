@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from bookgen.models import Chapter
+from bookgen.writing.blocks import joined, masked_fences, paragraphs, spaced_paragraphs
 from bookgen.writing.bounded_cache import by_paragraph
-from bookgen.writing.flaw import Flaw, paragraphs, without_code
+from bookgen.writing.flaw import Flaw, without_code
 from bookgen.writing.material import TextChange, anchor
 from bookgen.writing.not_prose import is_marked_up, letters, not_prose
 from bookgen.writing.reply_cleanup import Cleaned
@@ -130,7 +131,7 @@ def _headings(content: str, chapter: Chapter) -> list[Flaw]:
         return []
     flaws = []
     title = last = chapter.title.casefold()
-    for index, paragraph in enumerate(paragraphs(content)):
+    for index, paragraph in enumerate(paragraphs(masked_fences(content))):
         for line in _HEADING.findall(paragraph):
             heading = line.strip("# \t")
             key = heading.strip("*_ ").casefold()
@@ -148,18 +149,18 @@ def without_residue(content: str) -> Cleaned:
     They are paragraphs of running prose that speak only of the model's task, and headings that directly follow the same
     heading.
     """
-    kept: list[str] = []
+    kept: list[tuple[str, str]] = []
     changes: list[TextChange] = []
-    blocks = paragraphs(content)
-    exempt = not_prose(blocks)
-    for index, block in enumerate(blocks):
-        is_double = bool(kept) and kept[-1].strip() == block.strip() and bool(_HEADING.fullmatch(block.strip()))
+    spaced = spaced_paragraphs(content)
+    exempt = not_prose([block for _, block in spaced])
+    for index, (space, block) in enumerate(spaced):
+        is_double = bool(kept) and kept[-1][1].strip() == block.strip() and bool(_HEADING.fullmatch(block.strip()))
         if not is_double and (index in exempt or not _is_meta_alone(block)):
-            kept.append(block)
+            kept.append((space, block))
             continue
         kind, detail = ("duplicate_heading", HEADING_REMOVED) if is_double else ("meta_text", META_REMOVED)
-        changes.append(TextChange(kind, detail, block.strip(), follows=anchor("\n\n".join(kept[-3:]))))
-    return Cleaned("\n\n".join(kept), tuple(changes)) if changes and kept else Cleaned(content)
+        changes.append(TextChange(kind, detail, block.strip(), follows=anchor(joined(kept[-3:]))))
+    return Cleaned(joined(kept), tuple(changes)) if changes and kept else Cleaned(content)
 
 
 def _is_meta_alone(block: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
+from bookgen.writing.blocks import fences, stripped
 from bookgen.writing.text_units import UNIT, by_character, units
 
 MAX_OVERLAP_CHARACTERS = 8_000
@@ -30,9 +31,14 @@ def without_overlap(before: str, piece: str) -> str:
     for count in range(min(len(tail), len(head)), MIN_OVERLAP_UNITS - 1, -1):
         if head[count - 1] != tail[-1] or head[:count] != tail[-count:]:
             continue
-        rest = piece[found[count - 1].end() :]
+        end = found[count - 1].end()
+        if code := next((fence for fence in fences(piece) if fence.start < end < fence.end), None):
+            if UNIT.search(piece, end, code.end):
+                continue
+            return stripped(piece[code.end :])
+        rest = piece[end:]
         if count > by_chance or rest.startswith(tuple(_STOPS)):
-            return rest.lstrip(_STOPS).lstrip()
+            return stripped(rest.lstrip(_STOPS))
     return piece
 
 
@@ -48,7 +54,7 @@ def join(before: str, piece: str, *, same_paragraph: bool) -> str:
     """`before` followed by `piece`, in the same paragraph if `same_paragraph` is true, else in a new one."""
     if not before or not piece:
         return before or piece
-    if not same_paragraph or re.match(r"#{1,6}\s|[-*+]\s|\d+[.)]\s|[|>]|\*\*\*", piece):
+    if not same_paragraph or re.match(r"#{1,6}\s|[-*+]\s|\d+[.)]\s|[|>]|\*\*\*|\s*(?:```|~~~)", piece):
         return f"{before}\n\n{piece}"
     unspaced = re.search(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]$", before)
     return f"{before}{piece}" if unspaced else f"{before} {piece}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from bookgen.writing.blocks import fences, joined, paragraphs, spaced_paragraphs, without_fences
 from bookgen.writing.bounded_cache import by_paragraph
 
 _CLOSERS = "\"'”’“‘»«›‹)\\]】」』｣）］〉》*_\u200e\u200f\u202c\u2069"
@@ -29,8 +30,7 @@ _ABBREVIATION = re.compile(
 )
 _UNSPACED_THAI = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff]")
 _CLAUSE_SPACE = re.compile(r"(?<=[\u0e01-\u0eff\u1780-\u17ff\"”’)])(?=\s)|(?<=[\u0e01-\u0eff\u1780-\u17ff\"”’)])$")
-PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
-_ENDLESS_LINE = re.compile(r"\s*(?:[-*+]\s|\d+[.)]\s|[|>]|```|\*\*\*\s*$|---\s*$|\* \* \*\s*$)")
+_ENDLESS_LINE = re.compile(r"\s*(?:[-*+]\s|\d+[.)]\s|[|>]|```|~~~|\*\*\*\s*$|---\s*$|\* \* \*\s*$)")
 _NOTE = re.compile(r"\s*\[\^[^\]\n]{1,200}\]:")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 
@@ -74,13 +74,13 @@ def has_no_stops(text: str) -> bool:
 
 
 def split(text: str) -> list[str]:
-    """The sentences of `text`, trimmed, in order. The end of a paragraph ends a sentence too."""
-    return [sentence for paragraph in PARAGRAPH.split(text) for sentence in _of_paragraph(paragraph)]
+    """The sentences of `text` outside its fenced code, trimmed, in order. A paragraph's end ends a sentence too."""
+    return list(_forwards(text))
 
 
 def backwards(text: str) -> Iterator[str]:
     """The sentences of `split` from last to first. They are computed lazily, paragraph by paragraph."""
-    for paragraph in reversed(PARAGRAPH.split(text)):
+    for paragraph in reversed(paragraphs(without_fences(text))):
         yield from reversed(_of_paragraph(paragraph))
 
 
@@ -90,20 +90,22 @@ def as_list(texts: Iterable[str]) -> str:
 
 
 def without_notes(text: str) -> str:
-    """The text without the paragraphs that define its footnotes.
-
-    In the result, an empty line separates the paragraphs.
-    """
-    return "\n\n".join(paragraph for paragraph in PARAGRAPH.split(text) if not _NOTE.match(paragraph))
+    """The text without the paragraphs that define its footnotes."""
+    return joined([each for each in spaced_paragraphs(text) if not _NOTE.match(each[1])])
 
 
 def first(text: str) -> str:
     """The first sentence of `text`; empty if there is none."""
-    return next((sentence for paragraph in PARAGRAPH.split(text) for sentence in _of_paragraph(paragraph)), "")
+    return next(_forwards(text), "")
 
 
 def last(text: str) -> str:
     return next(backwards(text), "")
+
+
+def _forwards(text: str) -> Iterator[str]:
+    for paragraph in paragraphs(without_fences(text)):
+        yield from _of_paragraph(paragraph)
 
 
 @by_paragraph
@@ -138,7 +140,7 @@ MAX_VERSE_CHARACTERS = 72
 
 def _is_verse(text: str) -> bool:
     """Whether the last paragraph has short lines, which may end without a full stop."""
-    lines = PARAGRAPH.split(text.rstrip())[-1].split("\n")
+    lines = paragraphs(text)[-1].split("\n") if text.strip() else []
     return len(lines) > 1 and all(len(line) <= MAX_VERSE_CHARACTERS for line in lines)
 
 
@@ -148,7 +150,18 @@ def _ends_in(text: str, start: int) -> Iterator[int]:
 
 
 def complete(text: str) -> str:
-    """`text` up to the end of its last whole sentence, or of its last whole line in verse; empty if it has none."""
+    """`text` up to the end of its last whole sentence, or of its last whole line in verse; empty if it has none.
+
+    A fenced code block is whole or left out.
+    """
+    code = fences(text)
+    if code and not code[-1].is_closed:
+        return text[: code[-1].start].rstrip()
+    after = code[-1].end if code else 0
+    return text[:after] + _complete_prose(text[after:]) if text[after:].strip() or not code else text.rstrip()
+
+
+def _complete_prose(text: str) -> str:
     if _is_verse(text):
         return text.rpartition("\n")[0].rstrip()
     marks = clause_ends(text[:-1]) if has_no_stops(text) else ends(text)

@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 
 from bookgen.writing import sentences
-from bookgen.writing.flaw import Flaw, paragraphs
+from bookgen.writing.blocks import paragraphs
+from bookgen.writing.flaw import Flaw
 from bookgen.writing.language import primary
 from bookgen.writing.not_prose import has_speech, not_prose
 

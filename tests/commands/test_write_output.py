@@ -90,7 +90,7 @@ def test_the_editors_edits_are_counted_and_the_findings_left_are_listed(capsys: 
         "The editor read the book and changed nothing. Left for you to decide:",
         "  Chapter 2: “at dawn”",
         "The editor read the book; 1 passage changed. Left for you to decide:",
-        "  Chapter 2: “Warning. The tray holds hot oil, and it has to be carried level by …”",
+        "  Chapter 2: “**Warning.** The tray holds hot oil, and it has to be carried level …”",
         "    It is said three times.",
         "    Chapter 3: “as one does”",
         "    Left as it is: it is her way of speaking.",
@@ -112,6 +112,33 @@ def test_the_proofreaders_other_suggestions_are_listed_with_their_replacement(
         "  Chapter 2: “at dawn” → “at noon”",
         "    It was noon.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({"original_text": '"text": "The *Marigold*\'s lights"'}, '“"text": "The *Marigold*\'s lights"”'),
+        ({"original_text": "ls | wc"}, "“ls | wc”"),
+        ({"original_text": "“It is late.”"}, "“It is late.”"),
+        (
+            {"original_text": "A", "suggested_text": "AN", "prefix": "it. Then he ate ", "suffix": " apple at noon."},
+            "“he ate A apple at” → “he ate AN apple at”",
+        ),
+        (
+            {
+                "original_text": "Web pages are written with marks in angle brackets.",
+                "suggested_text": "Web pages are written with marks in angle brackets. Copy `ROOMS` into `page.py`.",
+            },
+            "“… angle brackets.” → “… angle brackets. Copy `ROOMS` into `page.py`.”",
+        ),
+    ],
+)
+def test_a_passage_is_shown_as_it_is_written_and_with_enough_words(
+    fields: dict[str, Any], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Lines().edited([suggestion("pending", **fields)])
+
+    assert capsys.readouterr().out.splitlines()[1] == f"  Chapter 2: {line}"
 
 
 def test_a_book_without_known_prices_shows_no_cost(capsys: pytest.CaptureFixture[str]) -> None:

@@ -367,6 +367,8 @@ SUGGESTION = {
     "severity": one_of("critical", "major", "minor", "info"),
     "original_text": str,
     "suggested_text": (str, NONE),
+    "prefix": str,
+    "suffix": str,
     "explanation": str,
     "start": is_integer,
     "end": is_integer,

@@ -143,6 +143,23 @@ def test_the_portrait_of_a_non_fiction_book_has_its_terms_by_name_and_no_main_pe
     assert "Who it is about: Jon" in cover_art.portrait(book)
 
 
+def test_rules_of_form_are_no_things_of_the_book():
+    terms = [
+        {"name": "Watch out:", "description": "Before a step."},
+        {"name": "「ぬか床」とは書かない", "description": ""},
+        {"name": "exercises", "description": "Each chapter ends with the heading Exercises and a numbered list."},
+        {"name": "terminal", "description": "Never spelt console."},
+    ]
+    text = "Watch out: the exercises are done in the terminal. 「ぬか床」とは書かない"
+    material = replace(
+        some_material(1),
+        book=a_book(genre="Practical guide", bible={"motifs": [], "terms": terms}, blurb=""),
+        chapters=(replace(some_material(1).chapters[0], content=text),),
+    )
+
+    assert "What comes back in it: terminal" in cover_art.portrait(material).splitlines()
+
+
 def test_the_image_prompt_starts_with_the_authors_wish_and_asks_for_no_letters():
     prompt = cover_art.painting(finished(), "woodcut, two colours", "a bell")
 

@@ -60,6 +60,25 @@ def test_a_non_fiction_book_has_the_rules_of_instructions_and_no_other_kind_has(
     assert "{" not in guide + novel
 
 
+@pytest.mark.parametrize(
+    ("genre", "idea", "has_rules"),
+    [
+        ("Programming textbook", "", True),
+        ("textbook", "Learn Python by writing a game.", True),
+        ("Sachbuch", "Programmieren lernen mit C++", True),
+        ("ノンフィクション", "プログラミング入門", True),
+        ("Cookbook", "A programme of twelve dinners.", False),
+        ("Novel", "She is a coder and writes Python.", False),
+    ],
+)
+def test_only_a_book_that_teaches_to_program_has_the_rules_of_code(genre, idea, has_rules):
+    prompt = craft(a_book(genre=genre, description=idea))
+
+    assert ("A listing runs as it is printed" in prompt) is has_rules
+    assert ("straight quotation marks" in prompt) is has_rules
+    assert ("at most 72 characters" in prompt) is has_rules
+
+
 def test_the_prompt_names_the_language_and_uses_its_unit_of_length():
     assert "in German (de-AT)" in craft(a_book(content_language="de-AT"))
     assert [language(tag).counted for tag in ("ja", "zh-TW", "th", "de")] == [

@@ -31,6 +31,16 @@ async def test_the_planner_of_a_practical_book_knows_how_long_a_recipe_is() -> N
     assert "takes 800 to 1200 characters" in chapter_plan.asked(a_book(genre="Cookbook", content_language="zh"))
 
 
+async def test_the_planner_of_a_programming_book_counts_its_listings() -> None:
+    told = "Listings, what they print, exercises and solutions count too"
+
+    book = await planning_prompt(genre="Programming textbook")
+
+    assert told in book
+    assert "the form of listings and of what they print" in book
+    assert told not in await planning_prompt(genre="Cookbook")
+
+
 @pytest.mark.parametrize(
     ("words", "scenes", "scene_words", "set_ups", "last"),
     [(300, "one scene", 60, 1, 2), (1_200, "1 to 2 scenes", 60, 2, 4), (9_000, "4 to 6 scenes", 40, 6, 12)],

@@ -30,10 +30,10 @@ FORM = """\
 - "facts": up to {facts} facts that the rest of the book must not contradict, in the order of the text. Each has \
 "kind" (one of the words below), "subject" (the person or thing that it is about; always by the same name), "value" \
 (what is true of the subject, in at most {value}) and "quote" (the passage of this chapter that says so, copied letter \
-by letter with its asterisks, {quote}). Note what happens in the story's present, not what is remembered, told about \
-an earlier time, dreamed, planned or only believed; but what somebody did before the story begins and the book turns \
-on is a "state" of that person, with its date in the value. The present of a memoir is the life that it remembers; \
-what its narrator does not know is noted as "state". The kinds:
+by letter with its asterisks and backticks, {quote}). Note what happens in the story's present, not what is \
+remembered, told about an earlier time, dreamed, planned or only believed; but what somebody did before the story \
+begins and the book turns on is a "state" of that person, with its date in the value. The present of a memoir is the \
+life that it remembers; what its narrator does not know is noted as "state". The kinds:
   - "person" (age, looks, relation, work), "place", "object", "state" (an injury, a debt, a promise), "time", \
 "knowledge" (a term that was defined).
   - "acts": a named person does or says something, once for each person. "dies". "born": the value is the date. \
@@ -51,8 +51,8 @@ NON_FICTION_FORM = """\
 - "facts": up to {facts} facts that the rest of the book must not contradict, in the order of the text. Each has \
 "kind" (one of the words below), "subject" (the person or thing that it is about; always by the same name), "value" \
 (what the chapter says of the subject, in at most {value}) and "quote" (the passage of this chapter that says so, \
-copied letter by letter with its asterisks, {quote}). Note what the book itself says, not what somebody in it \
-believes. The kinds:
+copied letter by letter with its asterisks and backticks, {quote}). Note what the book itself says, not what somebody \
+in it believes. The kinds:
   - "knowledge": a term that was defined, a rule, a recommendation, a figure or a measure.
   - "object": what the reader is to have or to use, with its size or form.
   - "person": who they are, or what happened to them. "place".

@@ -27,6 +27,7 @@ _DIALECTS = {
 # often in novels.
 _RULES = frozenset({"SpellCheck", "AnA", "ModalOf"})
 _JOINS = re.compile("['’‘\u00ad-]")
+_WITHIN_A_SENTENCE = re.compile(r"[\w,;]\s+\Z")
 # What follows when the article is certainly wrong. Words are left out whose sound decides, not their letters: "an
 # honour", "a European", "an urn", "a one".
 _WRONG_BEFORE = {
@@ -64,6 +65,8 @@ def _correction(text: ChapterText, lint: Lint) -> Correction | None:
     start, end = lint.span.start, lint.span.end
     if not fixes or "\0" in text.prose[start:end]:
         return None
+    if text.content[start:end] == "A" and _WITHIN_A_SENTENCE.search(text.content[max(0, start - 3) : start]):
+        return None  # a letter, not an article: "so A and B are skipped"
     kind = SuggestionType.SPELLING if lint.lint_kind == "Spelling" else SuggestionType.GRAMMAR
     reason = Reason(kind, Severity.MAJOR, lint.message, "harper")
     return text.correction(start, end, fixes[0].replacement_text, reason)

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from bookgen.models import Suggestion
 from bookgen.writing.proofreading import anchors
+from bookgen.writing.proofreading.code_changes import may_change
 from bookgen.writing.proofreading.correction import Correction, around
 from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structure
+
+AUTHORS = ("editor", "author")  # the sources of suggestions that may change code, because a person accepts each of them
 
 
 @dataclass(slots=True)
@@ -60,7 +63,8 @@ def applied(before: Placement, chosen: Collection[int]) -> Placement:
         start, end = each.start_offset, each.end_offset
         if not budget.pays_for(content, start, end):
             continue
-        if keeps_structure(content, start, end, each.suggested_text):
+        allowed = may_change if each.source in AUTHORS else keeps_structure
+        if allowed(content, start, end, each.suggested_text):
             content = content[:start] + each.suggested_text + content[end:]
             edits.append(each)
         else:

@@ -6,7 +6,10 @@ import hashlib
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import takewhile
 from typing import TYPE_CHECKING
+
+from bookgen.writing.blocks import fences
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -15,16 +18,18 @@ if TYPE_CHECKING:
 # Each change of a paragraph parses it again, which takes five seconds for a million characters of markup. So these
 # limit the length of a paragraph that may be changed, and the characters parsed for the changes of one text.
 MAX_PARAGRAPH_CHARACTERS, MAX_READ_CHARACTERS = 100_000, 2_000_000
+CHARACTERS_SEARCHED = 100  # for fenced code take as long as parsing one
 _BLOCK = re.compile(r"(?:[^\n]|\n(?![ \t]*\n))+")
 # Code, URLs, HTML, footnote marks, escapes, scene breaks, and markup at the start of a line. Most elements have a limit
 # of length: without it, each of a hundred thousand unclosed ones would be searched for its end in the whole text.
 _MARKUP = (
-    r"```.*?(?:```|\Z)|`[^`\n]+`|\]\([^)\n]{0,500}\)|\]\[[^\]\n]{0,500}\]|<[^<>\n]+>|\[\^[^\]\n]{1,200}\]:?"
+    r"```.*?```|`[^`\n]+`|\]\([^)\n]{0,500}\)|\]\[[^\]\n]{0,500}\]|<[^<>\n]+>|\[\^[^\]\n]{1,200}\]:?"
     r"|https?://\S+|www\.\S+|[^\s@]{1,64}@[^\s@]{1,255}\.\w+"
     r"|\\.|^[ \t]*(?:[*_-][ \t]*){3,}$|^[ \t]*(?:#{1,6}|[-*+>]|\d+[.)])[ \t]"
 )
 _FIXED = re.compile(_MARKUP, re.DOTALL | re.MULTILINE)
 _NO_PROSE = re.compile(_MARKUP + r"|^[ \t]*\|[^\n]*$", re.DOTALL | re.MULTILINE)  # nor the rows of a table
+_TABLE = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*\|", re.MULTILINE)
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
 
 
@@ -37,13 +42,24 @@ def blocks(content: str) -> Iterator[tuple[int, str]]:
 
 def prose(text: str) -> str:
     """`text` with U+0000 in place of each character that is not prose, so that offsets stay the same."""
-    return _NO_PROSE.sub(lambda match: "\0" * len(match[0]), text)
+    spans = [(fence.start, fence.end) for fence in fences(text)]
+    pieces, end = [], 0
+    for start, stop in (*spans, (len(text), len(text))):
+        pieces += [_NO_PROSE.sub(lambda match: "\0" * len(match[0]), text[end:start]), "\0" * (stop - start)]
+        end = stop
+    return "".join(pieces)
 
 
 def paragraph(content: str, start: int, end: int) -> tuple[int, int]:
-    """The start and the end of the paragraph that contains `content[start:end]`."""
-    last = content.find("\n\n", end)
-    return content.rfind("\n\n", 0, start) + 1, len(content) if last < 0 else last
+    """The start and the end of the paragraph that contains `content[start:end]`, without fenced code next to it."""
+    first, last = content.rfind("\n\n", 0, start) + 1, content.find("\n\n", end)
+    last = len(content) if last < 0 else last
+    for fence in fences(content):
+        if fence.end <= start:
+            first = max(first, fence.end)
+        elif fence.start >= end:
+            last = min(last, fence.start)
+    return first, last
 
 
 class ReadingBudget:
@@ -55,19 +71,22 @@ class ReadingBudget:
     def pays_for(self, content: str, start: int, end: int) -> bool:
         """Subtract the cost of checking a change of `content[start:end]`. Returns False if too little is left.
 
-        A paragraph of more than MAX_PARAGRAPH_CHARACTERS is never parsed, so it costs nothing.
+        A paragraph of more than MAX_PARAGRAPH_CHARACTERS is never parsed, so it costs nothing. In a text with fenced
+        code, each check searches the whole text for it.
         """
         first, last = paragraph(content, start, end)
         cost = last - first if last - first <= MAX_PARAGRAPH_CHARACTERS else 0
+        cost += len(content) // CHARACTERS_SEARCHED if fences(content) else 0
         if cost > self._left:
             return False
         self._left -= cost
         return True
 
 
-def keeps_structure(content: str, start: int, end: int, replacement: str) -> bool:
+def keeps_structure(content: str, start: int, end: int, replacement: str, *, inline_code: bool = False) -> bool:
     """Whether replacing `content[start:end]` by `replacement` keeps the Markdown, the line breaks and the table cells.
 
+    `inline_code`: the replacement may change code between backticks too, but never fenced code.
     Always False in a paragraph of more than MAX_PARAGRAPH_CHARACTERS.
     """
     first, last = paragraph(content, start, end)
@@ -76,12 +95,20 @@ def keeps_structure(content: str, start: int, end: int, replacement: str) -> boo
         return False
     if len(lines[0]) > 1 and not all(line.strip() for line in (*lines[0], *lines[1])):
         return False  # an empty line ends the paragraph
-    if any(_cell_edges(old) != _cell_edges(new) for old, new in zip(*lines, strict=True)):
-        return False  # the parser ignores the cells that a row has too many
-    before, after = content[first:last], content[first:start] + replacement + content[end:last]
-    if any(mark.start() < end - first and start - first < mark.end() for mark in _FIXED.finditer(before)):
+    if any(fence.start < end and start < fence.end for fence in fences(content)):
         return False
-    return not before.strip() or (bool(after.strip()) and _shape(before) == _shape(after))
+    before, after = content[first:last], content[first:start] + replacement + content[end:last]
+    has_cells = not inline_code or _TABLE.search(before)
+    if has_cells and any(_cell_edges(old) != _cell_edges(new) for old, new in zip(*lines, strict=True)):
+        return False  # the parser ignores the cells that a row has too many
+    touched = [mark[0] for mark in _FIXED.finditer(before) if mark.start() < end - first and start - first < mark.end()]
+    if any(not inline_code or not mark.startswith("`") for mark in touched):
+        return False
+    if not before.strip():
+        return True
+    if inline_code and not _keeps_other_code(before, after, len(touched)):
+        return False
+    return bool(after.strip()) and _shape(before, inline_code) == _shape(after, inline_code)
 
 
 def _cell_edges(line: str) -> int:
@@ -89,12 +116,35 @@ def _cell_edges(line: str) -> int:
     return len(_CELL_EDGE.findall(line))
 
 
+def _keeps_other_code(before: str, after: str, touched: int) -> bool:
+    """Whether a change leaves all code between backticks as it is, except for `touched` pieces.
+
+    False too if it adds a backtick that is printed.
+    """
+    (old, alone), (new, alone_after) = _inline_code(before), _inline_code(after)
+    same = 0
+    for sequences in (zip(old, new, strict=False), zip(reversed(old), reversed(new), strict=False)):
+        same += sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], sequences))
+    return alone_after <= alone and same >= len(old) - touched
+
+
+def _inline_code(block: str) -> tuple[list[str], int]:
+    """The pieces of code between backticks in a block, and how many backticks are printed."""
+    tokens = [child for token in _markdown().parse(block) for child in token.children or ()]
+    code = [token.content for token in tokens if token.type == "code_inline"]
+    return code, sum(token.content.count("`") for token in tokens if token.type == "text")
+
+
 @lru_cache(maxsize=16)  # changes of one paragraph are usually checked in a row
-def _shape(block: str) -> bytes:
-    """A digest of the block's structure, which takes far less memory than the parsed tokens."""
+def _shape(block: str, inline_code: bool) -> bytes:
+    """A digest of the block's structure, which takes far less memory than the parsed tokens.
+
+    `inline_code`: code between backticks counts as words.
+    """
     marks = hashlib.sha256()
-    for each in _shapes(_markdown().parse(block)):
-        marks.update(repr(each).encode("utf-8", "surrogatepass"))
+    for kind, *each in _shapes(_markdown().parse(block)):
+        if kind != "code_inline" or not inline_code:
+            marks.update(repr((kind, *each)).encode("utf-8", "surrogatepass"))
     return marks.digest()
 
 
@@ -105,7 +155,7 @@ def _markdown() -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table").disable("code")
 
 
-def _shapes(tokens: list[Token]) -> Iterator[object]:
+def _shapes(tokens: list[Token]) -> Iterator[tuple[object, ...]]:
     for token in tokens:
         if token.type != "text":
             yield token.type, token.tag, token.markup, token.info, tuple(token.attrs.items())

@@ -12,10 +12,12 @@ from bookgen import threads
 from bookgen.models import Chapter
 from bookgen.words import count_words
 from bookgen.writing import quality, sentences
+from bookgen.writing.flaw import without_code
 from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.language import language
 from bookgen.writing.material import Material
-from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structure, paragraph
+from bookgen.writing.proofreading.code_changes import fence_around, may_change, whole_lines
+from bookgen.writing.proofreading.structure import ReadingBudget, paragraph
 from bookgen.writing.review.edit_limits import MAX_ADDED_WORDS, MAX_CHANGED_SHARE, MAX_PASSAGE_WORDS, room_for
 from bookgen.writing.review.findings import EditorFinding, TextSpan
 from bookgen.writing.review.kinds import FindingKind
@@ -241,7 +243,8 @@ def _tried(revised: ChapterRevision, edit: PassageEdit, findings: Sequence[Edito
     start, end = place.start + shift, place.end + shift
     if dropped := _breaks(revised, start, end, edit):
         return EditOutcome(edit, dropped)
-    leaves_out = drops_sentence(revised.content, start, end, edit.replacement)
+    is_code = fence_around(revised.content, start, end) is not None
+    leaves_out = not is_code and drops_sentence(revised.content, start, end, edit.replacement)
     if leaves_out and not (edit.drops_sentence and finding.kind in DELETABLE):
         return EditOutcome(edit, DropReason.DROPS_SENTENCE)
     revised.content = revised.content[:start] + edit.replacement + revised.content[end:]
@@ -281,7 +284,13 @@ def _near(content: str, passage: str, place: TextSpan) -> list[int]:
 
 
 def _with_space(content: str, place: TextSpan) -> TextSpan:
-    """The span of a deletion, widened by one space if two spaces or a space at a paragraph's edge would be left."""
+    """The span of a deletion, widened by one space if two spaces or a space at a paragraph's edge would be left.
+
+    In a block of code, it is the whole line if nothing else would be left of it.
+    """
+    if fence_around(content, place.start, place.end):
+        lines = whole_lines(content, place.start, place.end)
+        return replace(place, start=lines[0], end=lines[1]) if lines else place
     before, after = content[place.start - 1 : place.start], content[place.end : place.end + 1]
     if before == " " and after in ("", " ", "\n"):
         return replace(place, start=place.start - 1)
@@ -304,10 +313,13 @@ def _exceeds(revised: ChapterRevision, replaced: int, added: int) -> DropReason 
 def _breaks(revised: ChapterRevision, start: int, end: int, edit: PassageEdit) -> DropReason | None:
     """Why the edit would damage the text around it or bring in another language; None if it would not."""
     content, replacement = revised.content, edit.replacement
-    if not revised.budget.pays_for(content, start, end) or not keeps_structure(content, start, end, replacement):
+    if not revised.budget.pays_for(content, start, end) or not may_change(content, start, end, replacement):
         return DropReason.BREAKS_MARKUP
+    if fence_around(content, start, end):
+        return None
     first, last = paragraph(content, start, end)
-    if not reads_whole(content[first:last], content[first:start] + replacement + content[end:last]):
+    after = content[first:start] + replacement + content[end:last]
+    if not reads_whole(without_code(content[first:last]), without_code(after)):
         return DropReason.BREAKS_SENTENCE
     if mostly_foreign(replacement, revised.language) and not mostly_foreign(edit.passage, revised.language):
         return DropReason.OTHER_LANGUAGE
@@ -321,7 +333,8 @@ def drops_sentence(content: str, start: int, end: int, replacement: str) -> bool
     sentence in the replaced passage. Joining two sentences loses fewer words.
     """
     first, last = paragraph(content, start, end)
-    before, after = content[first:last], content[first:start] + replacement + content[end:last]
+    before = without_code(content[first:last])
+    after = without_code(content[first:start] + replacement + content[end:last])
     ends = _ends(before)
     if len(_ends(after)) >= len(ends):
         return False

@@ -6,7 +6,7 @@ from bookgen.models import Chapter
 from bookgen.words import count_words
 
 MAX_PASSAGE_WORDS = 80  # per edit: a few sentences, in English
-MAX_ADDED_WORDS, MIN_ADDED_WORDS = 120, 25  # per chapter, net: the limits of a long and of a short one, in English
+MAX_ADDED_WORDS, MIN_ADDED_WORDS = 120, 40  # per chapter, net: the limits of a long and of a short one, in English
 MAX_ADDED_SHARE = 1 / 5  # of the words of a chapter in between
 MAX_CHANGED_SHARE = 1 / 3  # of a chapter's words that edits may replace; the first edit is always allowed
 

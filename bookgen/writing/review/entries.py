@@ -15,6 +15,20 @@ from bookgen.writing.review.kinds import SUGGESTION_TYPES
 from bookgen.writing.review.revision import BookRevision
 
 DECLINED = "Left as it is: {reason}"
+REFUSED = "A change was tried, and not made: {reason}."
+REASONS: Mapping[DropReason, str] = {
+    DropReason.NOT_FOUND: "the chapter does not have the passage that it replaces",
+    DropReason.AMBIGUOUS: "the chapter has the passage that it replaces several times",
+    DropReason.OVERLAPS: "another change is at the same place",
+    DropReason.TOO_LONG: "it replaces too long a passage",
+    DropReason.TOO_MUCH_ADDED: "it adds too many words to the chapter",
+    DropReason.TOO_MUCH_CHANGED: "too much of the chapter would be changed",
+    DropReason.BREAKS_MARKUP: "it would break the Markdown around it, such as a table, a link or a block of code",
+    DropReason.BREAKS_SENTENCE: "it would leave a sentence or a quotation unfinished",
+    DropReason.DROPS_SENTENCE: "it would leave out a whole sentence",
+    DropReason.OTHER_LANGUAGE: "it is in another language",
+    DropReason.WORSE_BY_CHECKS: "the automatic checks find more in the new text",
+}
 COMPARED: Mapping[ComparisonResult, str] = {
     ComparisonResult.DRAFT: "A blind comparison preferred the draft to the revision, so the draft stays. {why}",
     ComparisonResult.UNDECIDED: "Two blind comparisons did not both prefer the revision, so the draft stays.",
@@ -78,7 +92,9 @@ def entries(material: Material, review: BookReview, answer: AuthorsAnswer | None
         outcomes = _outcomes(answer, number)
         listed += _changes(finding, outcomes, chapters)
         if not outcomes or not all(outcome.is_kept for outcome in outcomes):
-            listed.append(_open(finding, _why_open(answer, number), chapters))
+            refused = [REASONS[each.dropped] for each in outcomes if each.dropped and each.dropped in REASONS]
+            why = [*_why_open(answer, number), *(REFUSED.format(reason=each) for each in dict.fromkeys(refused))]
+            listed.append(_open(finding, why, chapters))
     return listed
 
 

@@ -10,8 +10,9 @@ from enum import StrEnum
 from bookgen.models import Severity
 from bookgen.words import measure
 from bookgen.writing.material import Material
+from bookgen.writing.proofreading.code_changes import may_change
 from bookgen.writing.proofreading.correction import Correction, Reason
-from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structure
+from bookgen.writing.proofreading.structure import ReadingBudget
 from bookgen.writing.review.kinds import SUGGESTION_TYPES, FindingKind, kinds_for
 from bookgen.writing.review.quotes import find_quote
 from bookgen.writing.review.reading import SEVERITIES, WORDS_PER_FINDING, FindingClaim, QuotedPassage, written
@@ -191,7 +192,7 @@ def _replacement(proposed: str, place: TextSpan, content: str) -> str | None:
         return None
     if content.find(quote, place.start + 1) >= 0 or not ReadingBudget().pays_for(content, place.start, place.end):
         return None
-    return proposed if keeps_structure(content, place.start, place.end, proposed) else None
+    return proposed if may_change(content, place.start, place.end, proposed) else None
 
 
 def _merged_into(found: list[EditorFinding], finding: EditorFinding) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bookgen.models import Book, Chapter, Severity, has_separate_stories, is_mystery
+from bookgen.models import Book, Chapter, Severity, has_code, has_separate_stories, is_mystery
 from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.words import measure
 from bookgen.writing import brief, chapter_plan, context, continuity
@@ -70,6 +70,11 @@ ADVICE_READING = (
     "named before, with its quantity, its time and the sign that it has worked. Keep track of tools, materials, terms, "
     "warnings, numbers and what they rest on, and recalculate the numbers."
 )
+CODE_READING = (
+    "Run each program in your mind, with what the reader has typed so far, and count its lines, the empty ones too. A "
+    'program that does not run as it is printed is a finding of the kind "unclear_step". What it would not print, and '
+    'a line number, a name or a file that it does not have, is one of the kind "contradiction".'
+)
 
 BOOK = """\
 # The book
@@ -95,8 +100,8 @@ worst first. Each has:
 - "severity": "critical" (a reader loses the thread or comes to harm), "major" (most readers stumble) or "minor" (a \
 careful reader notices).
 - "chapter" and "quote": the number of a chapter and the passage in it where the reader stumbles; if there are several \
-passages, the one that is best changed. Copy it letter by letter, without gaps, {quote} of one paragraph, or of one \
-row of a table with the | between its cells, so that it appears only once in the chapter.
+passages, the one that is best changed. Copy it letter by letter, without gaps, {quote} of one paragraph, of one row \
+of a table with the | between its cells, or of one line of code, so that it appears only once in the chapter.
 - "others": the other passages that belong to it, at most {others}, each {{"chapter": …, "quote": …}} and copied in \
 the same way: what the first one contradicts, relies on or repeats. [] if there are none.
 - "why": one sentence in {language} that tells the author what is wrong.
@@ -195,8 +200,9 @@ def _tracks(book: Book, kinds: Sequence[FindingKind]) -> str:
     """The instruction on what to keep track of while reading, for the kinds of findings to look for."""
     told = {FindingKind.UNRESOLVED: STORY_READING, FindingKind.UNCLEAR_STEP: ADVICE_READING}
     texts = [text for kind, text in told.items() if kind in kinds]
-    texts += [MYSTERY_READING] if is_mystery(book) else []
-    return " ".join([*texts, STORIES_READING] if has_separate_stories(book) else texts)
+    more = [MYSTERY_READING] * is_mystery(book) + [CODE_READING] * has_code(book)
+    more += [STORIES_READING] * has_separate_stories(book)
+    return " ".join([*texts, *more])
 
 
 def schema(kinds: Sequence[FindingKind]) -> Mapping[str, Any]:

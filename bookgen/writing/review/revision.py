@@ -69,7 +69,10 @@ it. {_PLACE}
     StoryKind.VERSE: """\
 - A change keeps the lines of the poem, its metre and its rhymes.
 - Where something is said outright, an image takes its place.""",
-    StoryKind.NON_FICTION: _ADVICE,
+    StoryKind.NON_FICTION: f"""\
+{_ADVICE}
+- If you change code, the program still runs. Whatever that makes wrong changes with it: the output, line numbers, the \
+same lines in other chapters.""",
 }
 
 TASK = """\
@@ -88,10 +91,12 @@ An edit has:
 - "finding": the number of the finding that it answers.
 - "chapter": the number of the chapter that it changes.
 - "passage": what is replaced, copied letter by letter, without gaps, from one paragraph, list item or row of a \
-table: as short as the change allows, at most {longest}, but long enough to appear only once in the chapter. No two \
-edits overlap. To add something, copy the words that it follows.
-- "replacement": what replaces the passage. Line breaks and marks such as * and | stay as they are. Code, links and \
-footnote marks can't be changed.
+table, or from one block of code, there a part of a line or whole lines with their indentation: as short as the \
+change allows, at most {longest}, but long enough to appear only once in the chapter. No two edits overlap. To \
+add something, copy the words that it follows.
+- "replacement": what replaces the passage. Line breaks and marks such as * and | stay as they are; links and footnote \
+marks can't be changed. Code can be changed and added between backticks, and changed inside its block, where a \
+replacement may have more lines or fewer, indented like the others.
 - "drops_sentence": false. A finished sentence is not cut: something better takes its place. Only where a finding of \
 the kind {deletable} needs it may a replacement leave a sentence out; then send true.
 

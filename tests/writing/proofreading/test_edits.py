@@ -236,6 +236,26 @@ async def test_the_proofreader_leaves_the_marks_of_speech_within_speech(tag: str
     assert "one word written in two ways" in told
 
 
+async def test_the_proofreader_of_a_chapter_with_code_leaves_it_alone() -> None:
+    texts = {}
+    for content in ("Type `plyer`.", "Nobody came."):
+        steps = ScriptedEdits('{"edits": []}')
+        await edits.proposed(book(), chapter(content), TextWindow(0, len(content)), steps)
+        texts[content] = "\n".join(steps.asked[0].texts)
+
+    told = "Leave code and what programs print, in blocks and between backticks, as it is"
+    assert [told in text for text in texts.values()] == [True, False]
+
+
+async def test_a_term_that_ends_with_a_colon_gets_no_second_one() -> None:
+    steps = ScriptedEdits('{"edits": []}')
+    settled = {"terms": [{"name": "Watch out:", "description": "The form of every warning."}]}
+
+    await edits.proposed(replace(book(), bible=settled), chapter(CONTENT), TextWindow(0, len(CONTENT)), steps)
+
+    assert "- Watch out: The form of every warning." in steps.asked[0].texts[0]
+
+
 async def test_the_proofreader_knows_the_names_and_what_is_settled_about_terms_and_form() -> None:
     bible = {
         "people": [{"name": "Tom", "description": "Bakes."}],
@@ -291,3 +311,15 @@ def test_words_written_together_or_apart_are_a_matter_of_spelling(
     correction = Correction.at(text, 10, 10 + len(before), after, reason)
 
     assert with_true_type(correction).reason.type is deserved
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["```python\nx = 1\n\nplyer = 2\n```", "1. Type:\n\n   ~~~text\n   x\n\n   plyer = 2\n   ~~~", "Type `plyer = 2`."],
+)
+async def test_no_proposal_changes_code(code):
+    content = f"The lamp whent out.\n\n{code}\n\nThe lamp was cold."
+
+    made = await proposed(edit("plyer", "player"), edit("whent", "went"), content=content)
+
+    assert [each.original for each in made] == ["whent"]

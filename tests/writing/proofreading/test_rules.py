@@ -211,6 +211,20 @@ def test_the_checker_alone_is_trusted_for_plain_grammar_outside_speech_only(cont
     assert any(proven for _, _, proven in english.corrections(text_of(content), "en")) is shown
 
 
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("The answer is no, so A and B are skipped.", []),
+        ("Here A is the lamp.", []),
+        ("It is dark. A apple fell.", ["A"]),
+        ("```python\nIt was a apple.\n\nIt was a apple.\n```", []),
+        ("~~~text\nIt was a apple.\n\nIt was a apple.\n~~~", []),
+    ],
+)
+def test_the_letter_a_in_a_sentence_is_no_article_and_code_is_no_prose(content: str, found: list[str]) -> None:
+    assert [correction.original for _, correction, _ in english.corrections(text_of(content), "en")] == found
+
+
 def test_the_checker_reads_only_the_beginning_of_an_extremely_long_book(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -231,3 +231,13 @@ def test_a_finding_becomes_a_suggestion():
     assert second.replacement == second.original == "said Tobias"
     assert with_words.kind is FindingKind.CONTRADICTION
     assert keeps_structure(ONE, first.start, first.end, first.replacement)
+
+
+def test_a_replacement_may_change_code_in_its_block_and_add_code_to_prose():
+    text = f"{ONE}\n\n```python\nplyer = 1\n\nprint(plyer)\n```"
+    book = Material(a_book(genre="Novel"), (a_chapter(1, content=text),))
+    claims = [claim("plyer = 1", replacement="player = 1"), claim("at ten", replacement="at `22:00`")]
+
+    found = review_of([*claims, claim("print(plyer)", replacement="```")], book).findings
+
+    assert [each.replacement for each in found] == ["player = 1", "at `22:00`", None]

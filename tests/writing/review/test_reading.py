@@ -116,6 +116,16 @@ def test_the_editor_of_a_mystery_checks_that_it_plays_fair(genre, mystery):
     assert ("the solution of this mystery relies on" in whole(request)) is mystery
 
 
+def test_the_editor_of_a_programming_book_runs_its_programs():
+    told = "Run each program in your mind"
+    chapter = a_chapter(1, content="Type it.")
+    books = [replace(some_material(1, genre=genre), chapters=(chapter,)) for genre in ("Programming guide", "Cookbook")]
+    [code], [cooking] = map(reading_requests, books)
+
+    assert told in whole(code)
+    assert told not in whole(cooking)
+
+
 def test_every_kind_of_finding_has_a_description_and_a_type_of_suggestion():
     assert set(DESCRIPTIONS) == set(SUGGESTION_TYPES) == set(FindingKind)
 
