@@ -135,8 +135,8 @@ class GenerationInProgress(BookgenError):
         400,
         "GENERATION_IN_PROGRESS",
         "A generation run is active on this book.",
-        "Read its generation-status: `running` means that your first call worked. To edit the book, pause or stop the "
-        "run.",
+        "Read the status of the run (GET /books/{id}/generation-status/). If you have repeated a call that starts a "
+        "run, `running` means that the first call worked. To edit the book, pause or stop the run.",
     )
 
 
@@ -220,7 +220,7 @@ class QuotaExceeded(BookgenError):
         429,
         "QUOTA_EXCEEDED",
         "An allowance of the billing period is used up: images, AI edits, proofreading checks, or the words that AI "
-        "edits write in unpaid books (`unpaid_words`).",
+        "edits write in books that have not been generated (`unpaid_words`).",
         "Wait until `period_end`, or upgrade the plan.",
         {"quota_type": "ai_edits", **_SPENT},
     )

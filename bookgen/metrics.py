@@ -56,7 +56,7 @@ RUN_OLDEST_WAIT = Gauge(
 )
 UNOWNED_RUNS = Gauge(
     "bookgen_runs_unowned",
-    "Runs in the database with the state running that no living process works on. If there are any for more than a "
+    "Runs in the database with the state running that no live process works on. If there are any for more than a "
     "minute, no process can continue them.",
 )
 WAITING_RUNS = Gauge(
@@ -188,9 +188,12 @@ LEASE_HELD = Gauge(
     "1 while this process has its lease (a claim that it renews). Without a lease it writes no books.",
 )
 LEASE_LEFT = Gauge("bookgen_lease_remaining_seconds", "Seconds until this process's lease ends unless it is renewed.")
-PROCESSES = Gauge("bookgen_processes", "Living processes on the database, including this one.")
+PROCESSES = Gauge(
+    "bookgen_processes", "Live processes of the service that are registered in the database, including this one."
+)
 WORKING_PROCESSES = Gauge(
-    "bookgen_processes_taking_work", "Living processes on the database that write books. At 0, all books wait."
+    "bookgen_processes_taking_work",
+    "Live processes registered in the database that write books. If 0, no process writes: all books wait.",
 )
 
 # Backups

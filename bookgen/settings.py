@@ -125,10 +125,12 @@ class Config(BaseSettings):
         "The model to use if `BOOKGEN_MODEL` refuses or is unavailable. Default: none.",
     )
     anthropic_api_key: ApiKey | None = setting(None, KEY, "The API key for Anthropic.")
-    anthropic_base_url: Url | None = setting(None, URL, "The URL of another server with Anthropic's API.")
+    anthropic_base_url: Url | None = setting(
+        None, URL, "The URL of a server to use instead of Anthropic's. It must offer the same API."
+    )
     openai_api_key: ApiKey | None = setting(None, KEY, "The API key for OpenAI.")
     openai_base_url: Url | None = setting(
-        None, URL, "The URL of another server with OpenAI's API, such as a local one."
+        None, URL, "The URL of a server to use instead of OpenAI's, such as a local one. It must offer the same API."
     )
     model_timeout: float = setting(
         180.0,
@@ -214,7 +216,9 @@ class Config(BaseSettings):
     stripe_secret_key: ApiKey | None = setting(None, KEY, "The secret key of your Stripe account.")
     stripe_webhook_secret: SecretStr | None = setting(None, "a secret", "The signing secret of your Stripe webhook.")
     stripe_publishable_key: Text = setting("", "a key", "The publishable key of your Stripe account, sent to browsers.")
-    stripe_api_base: Url | None = setting(None, URL, "The URL of another server with Stripe's API.")
+    stripe_api_base: Url | None = setting(
+        None, URL, "The URL of a server to use instead of Stripe's, such as a test server. It must offer the same API."
+    )
 
     smtp_url: MailServerUrl | None = setting(
         None,
@@ -227,7 +231,9 @@ class Config(BaseSettings):
         "off", "off or mandatory", "Whether a new account must first confirm its e-mail address."
     )
     google_client_id: Text = setting("", "a client id", "Your Google client id. If set, users can sign in with Google.")
-    google_api_base: Url | None = setting(None, URL, "The URL of another server with Google's API.")
+    google_api_base: Url | None = setting(
+        None, URL, "The URL of a server to use instead of Google's, such as a test server. It must offer the same API."
+    )
     allowed_origins: Origins = setting(
         (),
         "origins like https://app.example.org, separated by commas",

@@ -53,7 +53,10 @@ class RightsCache:
         return self.known(account_id) or await self._look_up(account_id)
 
     def known(self, account_id: int) -> Rights | None:
-        """The cached rights; None if there are none or they have expired. Records that the account made a request."""
+        """The cached rights; None if no rights are cached or they have expired.
+
+        Records that the account made a request.
+        """
         known, now = self._known.get(account_id), self._clock()
         if known is None or known.until <= now:
             return None

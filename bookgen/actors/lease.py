@@ -29,7 +29,7 @@ RENEW_SECONDS = 10.0
 RENEW_AGAIN_SECONDS = 2.0  # after an outage, so that one lost answer does not cost the lease
 # How long after the start of the last successful renewal this process stops its work, by the monotonic clock.
 FENCE_SECONDS = 20.0
-# Within this time, every living process renews its lease.
+# Within this time, every live process renews its lease.
 SETTLE_SECONDS = RENEW_SECONDS + 2 * RENEW_AGAIN_SECONDS
 
 
@@ -84,7 +84,7 @@ class Lease:
     def trusts_expiry(self) -> bool:
         """Whether an expired lease means that the process with this lease is dead.
 
-        False for a short time after the clock of the database server has jumped: then the leases of living processes
+        False for a short time after the clock of the database server has jumped: then the leases of live processes
         seem expired, too.
         """
         return now() >= self._settled_at
@@ -93,7 +93,7 @@ class Lease:
     def may_prune(self) -> bool:
         """Whether rows of dead processes may be deleted.
 
-        This is safe if the clock has not jumped for TTL_SECONDS, because all living processes have renewed their leases
+        This is safe if the clock has not jumped for TTL_SECONDS, because all live processes have renewed their leases
         by then.
         """
         return now() >= self._held_from + TTL_SECONDS

@@ -214,7 +214,7 @@ class Recovery:
         await ownership.disown_unwritable(pool)
 
     async def _log_waiting_runs(self) -> None:
-        """Log once for each model how many runs wait for this model, because this process has a different one."""
+        """For each model that this process does not have, log once how many runs wait for a process that has it."""
         resources = self._resources
         waiting = {} if resources.may_replace_writer else await ownership.waiting(resources.pool, resources.boot_id)
         for writer in waiting.keys() - self._waiting.keys():

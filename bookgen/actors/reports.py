@@ -67,9 +67,9 @@ class BookReading:
     """A book that is being proofread, one chapter at a time.
 
     `flags`: findings of automatic checks, and contradicting facts. `seen`: what the rules and the spelling checker
-    found in a survey of the whole book, before the model reads any chapter. `most`: the most bytes to read in all
-    chapters together, because the author may lengthen the book during the reading; None: no limit. `taken`: the bytes
-    of each chapter that was read, by chapter id.
+    found in a survey of the whole book, before the model reads any chapter. `most`: the maximum number of bytes to read
+    in all chapters together, because the author may lengthen the book during the reading; None: no limit. `taken`: the
+    bytes of each chapter that was read, by chapter id.
     """
 
     resources: Resources

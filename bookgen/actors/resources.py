@@ -100,8 +100,8 @@ class PaintCover(Protocol):
 class Products:
     """The functions with which a production (a run that makes a whole book) makes what it needs besides the text.
 
-    Each function can be repeated. `correct(account_id, run_id)` applies the safe suggestions of the run's report.
-    `make_files(account_id, book_id)` makes the export files of the book.
+    Each function can be repeated. `correct(account_id, run_id)` applies those suggestions of the run's report that only
+    correct spelling or punctuation. `make_files(account_id, book_id)` makes the export files of the book.
     """
 
     paint_cover: PaintCover
@@ -150,7 +150,7 @@ class Resources:
     """The shared parts and the state of this process.
 
     `boot_id` identifies the process in the database; it changes when the lease (the right to write runs) is lost.
-    `other_processes`: the number of other living processes. `names_model`: whether the operator named the model,
+    `other_processes`: the number of other live processes. `names_model`: whether the operator named the model,
     instead of leaving the choice to the API keys. `revision`: what a production (a run that makes a whole book) does
     with its editor's findings. `context_tokens`: the context window, in tokens, of a call that reads the whole book.
     `draining`: whether the process ends soon, so that it begins no chapter and makes no model call. `blurb_queued` is

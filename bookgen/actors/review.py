@@ -183,7 +183,7 @@ async def _pictures(resources: Resources, texts: Sequence[Chapter]) -> dict[int,
 async def _answer_findings(
     material: Material, review: BookReview, steps: StoredSteps, context_tokens: int
 ) -> AuthorsAnswer | None:
-    """Have the model answer the findings as the author. Returns None if there are none or no answer is usable.
+    """Have the model answer the findings as the author. Returns None if there are no findings or no answer is usable.
 
     A chapter that a person wrote is not changed: its findings are only listed.
     """

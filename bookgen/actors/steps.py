@@ -252,10 +252,10 @@ class ConcurrentSteps(StoredSteps):
 
 
 def words_counted_if_lost(request: TextRequest) -> int:
-    """Return how many words are counted for a paid call that brings no text.
+    """Return how many words a paid call adds to the lost words of its run if it brings no text.
 
-    These are the words that the call asked for, but at least MIN_WORDS_OF_A_CALL. Calls that do not write a chapter
-    count as the minimum.
+    These are the words that the call asked for, but at least MIN_WORDS_OF_A_CALL. A call that does not write a chapter
+    adds MIN_WORDS_OF_A_CALL.
     """
     return max(int(request.brief.get("words", 0)) if request.stage == "chapter" else 0, MIN_WORDS_OF_A_CALL)
 

@@ -48,7 +48,10 @@ def _model_settings(config: Config, tries: int | None) -> ModelSettings:
 
 
 def context_tokens(config: Config, model: TextModel) -> int:
-    """The most tokens of a call that reads the whole book: the model's context window, or less if configured."""
+    """The maximum number of tokens in a call that reads the whole book.
+
+    This is the model's context window, or the configured number if that is smaller.
+    """
     window = prices().context_window(model.name) or WINDOW
     return min(window, config.context_tokens or window)
 

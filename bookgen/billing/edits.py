@@ -20,8 +20,8 @@ WORDS_OF_AN_EDIT = 5000  # a longer chapter counts as several edits; otherwise o
 UNPAID_PART = 2
 UNPAID_WORDS = "unpaid_words"  # the `quota_type` of that limit
 UNPAID = (
-    "AI edits may write up to {limit:,} words per billing period in books that are not paid for yet. A book is paid "
-    "for when it is generated. Generate this book first, or lower the chapter's target word count."
+    "In all books that have not been generated yet, AI edits together may write up to {limit:,} words per billing "
+    "period. Generate this book first, or lower the chapter's target word count."
 )
 
 

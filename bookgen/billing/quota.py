@@ -115,8 +115,8 @@ class Quota:
             allowed = _covered(await self.plan(db, account_id), hold)
             if target_word_count > allowed:
                 raise self._beyond(
-                    f"This book's run is paid for up to {allowed:,} words. Stop the run first, then set a longer "
-                    "target.",
+                    f"The book of your plan or the credit that is reserved for this run covers up to {allowed:,} "
+                    "words. Stop the run first, then set a longer target.",
                     target_word_count,
                     allowed,
                 )

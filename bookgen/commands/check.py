@@ -341,7 +341,8 @@ async def files(settings: Config) -> str:
         raise StartupError(error.reason) from error
     except FileMissing:
         raise StartupError(
-            f"The file {each.name} is missing in {each.place}. If this is a folder, check that it is mounted."
+            f"The file {each.name} should be stored in {each.place}, but is not there. If {each.place} is a folder, "
+            "check that it is mounted."
         ) from None
     others = [each.place for each in samples if each.place != stored.address]
     where = f"{stored.address} can be written and read" if stored.address else "new files are stored in the database"

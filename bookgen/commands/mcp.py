@@ -84,7 +84,7 @@ class Approval(BaseModel):
 
     start: bool = Field(description="Start writing the book?")
     most: float | None = Field(
-        default=None, ge=0, description="The most that the book may cost, in the estimate's currency. Empty: no limit."
+        default=None, ge=0, description="The maximum cost of the book, in the estimate's currency. Empty: no limit."
     )
 
 
@@ -246,7 +246,11 @@ class Tools:
         status: Literal["", "settled", "intended", "wrong"] = "",
         reason: str = "",
     ) -> JSON:
-        """List what the chapters say about the story; with a `fact_id`, correct that fact or mark it as intended."""
+        """List what the chapters say about the story. With a `fact_id`, correct that fact or set its status.
+
+        The status `intended` means that the story contradicts the fact on purpose: such contradictions are not
+        reported.
+        """
         if fact_id:
             sent = {"value": value or None, "status": status or None, "reason": reason or None}
             return DATA | await self._client.change_fact(book_id, fact_id, **sent)

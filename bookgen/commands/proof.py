@@ -101,7 +101,7 @@ async def _ask(client: Client, console: Console, report: Found, pending: Sequenc
         match await asyncio.to_thread(answer, console):
             case "y":
                 applied = await client.apply_suggestion(report["id"], each["id"])
-                console.print(Text(f"{applied['status'].capitalize()}."))
+                console.print("Not applied: the text has changed." if applied["status"] == "stale" else "Applied.")
             case "d":
                 await client.dismiss_suggestion(report["id"], each["id"])
                 console.print(Text("Dismissed."))
@@ -127,8 +127,15 @@ async def _apply(client: Client, console: Console, report: Found, chosen: Sequen
         console.print("There are no matching suggestions to apply.")
         return
     outcome = await client.apply_suggestions(report["id"], [each["id"] for each in chosen])
-    stale = f", {outcome['stale']} stale" if outcome["stale"] else ""
-    console.print(Text(f"Applied {outcome['applied']}{stale}. The previous texts are saved to the history."))
+    applied, stale = outcome["applied"], outcome["stale"]
+    said = f"{_counted(applied)} applied."
+    if stale:
+        said += f" {_counted(stale)} not applied, because the text has changed."
+    console.print(Text(f"{said} The previous text of each changed chapter is saved to the history."))
+
+
+def _counted(number: int) -> str:
+    return f"{number} suggestion{'' if number == 1 else 's'}"
 
 
 async def _show(client: Client, console: Console, report: Found, each: Found) -> None:

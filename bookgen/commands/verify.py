@@ -22,7 +22,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(options: argparse.Namespace) -> int:
-    """Print the marks of AI origin. Returns 1 if there are none or the file was changed after signing, otherwise 0."""
+    """Print the marks of AI origin.
+
+    Returns 1 if the file has no marks or was changed after it was signed, otherwise 0.
+    """
     content = _content(options.file)
     marks = read_marks(content)
     credential = read_credential(content, marks.content_type)

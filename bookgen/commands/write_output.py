@@ -123,7 +123,7 @@ class Lines:
     def missing(self, chapters: Sequence[int]) -> None:
         """Say which chapters are left out of the files because they have no text."""
         numbers = ", ".join(map(str, chapters))
-        self.say(f"Not in the files, because they have no text: chapter{'' if len(chapters) == 1 else 's'} {numbers}.")
+        self.say(f"Chapters without text were left out of the files: {numbers}.")
 
 
 class Terminal(Lines):

@@ -172,7 +172,8 @@ class Files:
             except FileMissing:
                 if each in await samples():  # it was not deleted in the meantime
                     raise FilesRefused(
-                        f"The file {each.name} is missing in {address}. If this is a folder, check that it is mounted."
+                        f"The file {each.name} should be stored in {address}, but is not there. If {address} is a "
+                        "folder, check that it is mounted."
                     ) from None
         await place.check()
 

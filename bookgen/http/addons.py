@@ -16,7 +16,7 @@ from bookgen.http.payments_schemas import CheckoutSessionSchema
 from bookgen.store import addons
 
 
-@docs("add-ons", "List the add-ons", "All add-ons that are for sale.")
+@docs("add-ons", "List the add-ons", "The list has the add-ons that you can buy now.")
 @response_schema(shapes.AddonSchema(many=True))
 @conditional
 async def list_available(request: web.Request) -> web.Response:
@@ -38,7 +38,11 @@ async def list_owned(request: web.Request) -> web.Response:
     )
 
 
-@docs("add-ons", "Buy an add-on", "As a monthly subscription or for a single use.")
+@docs(
+    "add-ons",
+    "Buy an add-on",
+    "You can buy an add-on as a monthly subscription or for a single use. Returns the URL of the payment page.",
+)
 @json_schema(shapes.AddonCheckoutSchema)
 @response_schema(CheckoutSessionSchema)
 @refuses(errors.Conflict, errors.PaymentsNotConfigured)

@@ -48,11 +48,14 @@ APPROVED = {
     Proof.UNPROVEN: "You approved the change. It takes effect once you follow the link sent to the new address.",
 }
 RESET_SENT = "If an account has this address, a reset link is on its way."
-RESET_WRITTEN = "This service sends no e-mail. If an account has this address, the operator can pass on its reset link."
+RESET_WRITTEN = (
+    "This service sends no e-mail. If you have an account with this address, ask the operator for the link to reset "
+    "the password."
+)
 VERIFICATION_SENT = "If an account has this address and has not verified it, a link is on its way."
 VERIFICATION_WRITTEN = (
-    "This service sends no e-mail. If an account has this address and has not verified it, the operator can pass on "
-    "its link."
+    "This service sends no e-mail. If you have an account with this address and have not verified the address, ask the "
+    "operator for the verification link."
 )
 
 log = structlog.get_logger(__name__)
@@ -141,7 +144,11 @@ async def magic_login(request: web.Request) -> web.Response:
     return await _signed_in(request, result)
 
 
-@docs("auth", "Sign out: forget the session cookie", "Access tokens and refresh tokens stay valid until they expire.")
+@docs(
+    "auth",
+    "Sign out: forget the session cookie",
+    "Does not revoke access tokens or refresh tokens: they remain valid until they expire.",
+)
 @response_schema(shapes.MessageSchema, 200)
 async def logout(request: web.Request) -> web.Response:
     response = replies.json({"message": "You are signed out."})
@@ -176,9 +183,10 @@ async def reset_password(request: web.Request) -> web.Response:
 @docs(
     "auth",
     "Verify an e-mail address by a mailed link",
-    "Each link works once. The link that is mailed at registration verifies the address. If you follow it without a "
-    "token of the account, it also revokes all tokens, and it removes the password if someone bought credits for this "
-    "address before it was verified. The link that is mailed to a new address works only with a token of the account.",
+    "Each link works once. The link mailed at registration verifies the account's address. Send an access token of the "
+    "account with the request: without one, all tokens of the account are revoked, and if a guest has bought credits "
+    "with this address, the account's password is removed too. The link mailed to a new address does not work without "
+    "an access token of the account.",
 )
 @response_schema(shapes.MessageSchema, 200)
 @refuses(InvalidInput, AuthenticationRequired)
@@ -206,7 +214,7 @@ async def resend_verification(request: web.Request) -> web.Response:
     "auth",
     "Approve a change of your e-mail address by a mailed link",
     "Needed if the change was requested without `current_password` and the old address is verified. The link works "
-    "once, and only with a token of the account.",
+    "once, and does not work without an access token of the account.",
 )
 @response_schema(shapes.MessageSchema, 200)
 @refuses(InvalidInput, AuthenticationRequired)

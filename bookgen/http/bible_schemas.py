@@ -55,7 +55,7 @@ class BibleChangesSchema(Body):
     voice = _text(MAX_TEXT, "Point of view, tense, tone and language.")
     voice_sample = _text(MAX_TEXT, "A paragraph in the voice that you want.")
     arc = _texts("How the story develops from beginning to end.")
-    people = _entries(PersonSchema, "The people of the book.")
+    people = _entries(PersonSchema, "The characters or real people who appear in the book.")
     places = _entries(EntrySchema, "Places that appear more than once.")
     terms = _entries(EntrySchema, "Words and names that are always written the same way.")
     motifs = _texts("Images and themes that recur throughout the book.")

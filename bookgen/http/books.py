@@ -55,7 +55,7 @@ _CHAPTERS, _END = b',"chapters":[', b"]}"
 @docs(
     "books",
     "List your books, most recently updated first",
-    "The list has no chapters and covers. It includes the progress of books that are being written.",
+    "The list omits chapters and covers. It includes the progress of books that are being written.",
 )
 @response_schema(shapes.BookListedSchema(many=True))
 @conditional
@@ -72,7 +72,11 @@ async def list_books(request: web.Request) -> web.Response:
     return replies.encoded(cached.encoded, headers={"ETag": condition.tag})
 
 
-@docs("books", "List ids and titles, for a selector", "All your books, most recently updated first.")
+@docs(
+    "books",
+    "List ids and titles, for a selector",
+    "Returns the id and title of each of your books, most recently updated first.",
+)
 @response_schema(shapes.BookTitleSchema(many=True))
 @conditional
 async def dropdown(request: web.Request) -> web.Response:
@@ -89,7 +93,8 @@ async def demo(_request: web.Request) -> web.Response:
 @docs(
     "books",
     "Create a draft book",
-    "Creating a book uses no quota. A book of your plan or a credit is used when the book has been written.",
+    "A draft does not count against your quota. One book of your plan, or one credit, is reserved when you start "
+    "generating the book, and used when the book has been written.",
 )
 @json_schema(shapes.BookCreationSchema)
 @querystring_schema(shapes.BookViewQuerySchema)
@@ -150,8 +155,8 @@ async def delete_book(request: web.Request) -> web.Response:
 @docs(
     "books",
     "Copy a book and its chapters as a new draft",
-    "The copy includes the covers and pictures, and uses no image quota. The original keeps its runs, its history and "
-    "what paid for it; the copy gets none of them.",
+    "The copy includes the covers and pictures, and uses no image quota. It does not include the runs and the history "
+    "of the original. Generating the copy uses another book of your plan or another credit.",
 )
 @querystring_schema(shapes.BookViewQuerySchema)
 @response_schema(shapes.BookSchema, 201)

@@ -140,13 +140,14 @@ class BookChangesSchema(BookCreationSchema):
     theme = String(
         500,
         metadata={
-            "description": "The story or its message. Children's books only. Used when the next outline is generated."
+            "description": "Children's books only: what the story is about, or its message. Used when the next "
+            "outline is generated."
         },
     )
     characters = Characters(
         metadata={
             "description": (
-                "The characters, main character first. Children's books only. Used for the next outline and pictures."
+                "Children's books only: the characters, main character first. Used for the next outline and pictures."
             )
         }
     )
@@ -260,7 +261,7 @@ class BookSchema(BookListedSchema):
     character_sheet_url = fields.String(
         required=True,
         allow_none=True,
-        metadata={"description": "The reference picture of the main character. Children's books only."},
+        metadata={"description": "Children's books only: the reference picture of the main character."},
     )
     quality = fields.List(fields.Nested(QualityFindingSchema), required=True)
     font_warning = fields.String(

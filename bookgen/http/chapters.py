@@ -118,9 +118,10 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
     "is, and the answer is a suggestion in a report of the kind `passage`, which you preview and apply like any other "
     f"suggestion. A successful rewrite of a chapter with a target of up to {WORDS_OF_AN_EDIT:,} words, or of a passage "
     "of up to that length, counts as one AI edit; a longer chapter or passage counts as one edit for each "
-    f"{WORDS_OF_AN_EDIT:,} words or part of them. Rewrites in books that are not paid for yet have another limit: in "
-    "each billing period they may produce, all together, half as many words as your plan allows for one book. Beyond "
-    f"that, the call returns 429 with the `quota_type` `{UNPAID_WORDS}`.",
+    f"{WORDS_OF_AN_EDIT:,} words or part of them. Rewrites in books that have not been generated yet, for which no "
+    "book of your plan and no credit is used or reserved, have another limit: in each billing period they may produce, "
+    "all together, half as many words as your plan allows for one book. Beyond that, the call returns 429 with the "
+    f"`quota_type` `{UNPAID_WORDS}`.",
 )
 @json_schema(shapes.RewriteSchema)
 @either_response("The chapter, or the suggestion for its passage.", shapes.ChapterSchema, SuggestionSchema)
@@ -161,7 +162,7 @@ async def _rewrite_passage(request: web.Request, chapter: Chapter, start: int, e
 @docs(
     "revisions",
     "List a chapter's earlier versions, newest first",
-    "The list does not have the texts. Only the newest 20 versions are kept.",
+    "The list omits the texts. Only the newest 20 versions are kept.",
 )
 @response_schema(shapes.RevisionListedSchema(many=True))
 @conditional

@@ -34,7 +34,9 @@ _ABOUT = (
     "their numbers. With `require_complete`, an incomplete book is refused instead."
 )
 MISSING_CHAPTERS = "X-Missing-Chapters"
-_HEADERS = {MISSING_CHAPTERS: "Numbers of the chapters without text, separated by commas. Absent if there are none."}
+_HEADERS = {
+    MISSING_CHAPTERS: "Numbers of the chapters without text, separated by commas. Absent if all chapters have text."
+}
 
 
 def _exporter(format: Format) -> Handler:

@@ -36,7 +36,7 @@ from bookgen.store.progress import RunProgress
     "generation",
     "Start writing the book",
     "Returns immediately; the work continues in the background. Before you repeat a call without an `Idempotency-Key`, "
-    "read the status: `running` means that the first call worked.",
+    "read the status of the run: `running` means that the first call worked.",
 )
 @response_schema(shapes.GenerationStartSchema, 202)
 @refuses(
@@ -119,7 +119,7 @@ async def generation_status(request: web.Request) -> web.Response:
 @docs(
     "generation",
     "Pause the run",
-    "Takes effect immediately: a model call in progress may finish and its text is kept, but no new call starts.",
+    "The run pauses immediately: no new model call starts. A call in progress may finish, and its text is kept.",
 )
 @response_schema(shapes.GenerationSteeredSchema)
 @refuses(errors.Conflict)

@@ -16,7 +16,7 @@ from bookgen.http.edge.contract import conditional, docs, refuses, repeatable, r
 from bookgen.http.edge.keys import ACCOUNT_ID, SERVICES
 
 
-@docs("subscriptions", "Open the billing portal", "The URL works once and expires soon.")
+@docs("subscriptions", "Open the billing portal", "Returns the URL of the portal. The URL works once and expires soon.")
 @response_schema(shapes.PortalSessionSchema)
 @refuses(errors.Conflict, errors.PaymentsNotConfigured, errors.InvalidInput)
 @repeatable

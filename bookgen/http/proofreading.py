@@ -164,8 +164,9 @@ async def dismiss_suggestion(request: web.Request) -> web.Response:
 @docs(
     "proofreading",
     "Apply many suggestions",
-    "Applies the suggestions with the given ids, all pending suggestions of the given severities, or all safe "
-    "suggestions, chapter by chapter. Ids that do not belong to this report are returned in `unknown_ids`.",
+    "Applies the suggestions with the given ids, all pending suggestions of the given severities, or all pending "
+    "suggestions that are `safe` because they only correct spelling or punctuation. Works chapter by "
+    "chapter. Ids that do not belong to this report are returned in `unknown_ids`.",
 )
 @json_schema(shapes.ApplyManySchema)
 @response_schema(shapes.OutcomeSchema)

@@ -57,7 +57,9 @@ class ReportSchema(Schema):
         },
     )
     status = fields.String(required=True, validate=choice(ReportStatus))
-    progress = fields.Integer(required=True, metadata={"description": "In percent, 0 to 100."})
+    progress = fields.Integer(
+        required=True, metadata={"description": "How much of the report is finished, in percent, 0 to 100."}
+    )
     counts = fields.Nested(SuggestionCountsSchema, required=True)
     summary = fields.String(required=True)
     failure = fields.Dict(required=True, allow_none=True)
@@ -148,7 +150,8 @@ class ApplyManySchema(Body):
     suggestion_ids = List(Integer(minimum=1), MAX_IDS)
     severity = List(fields.String(validate=choice(Severity)), len(Severity), metadata={"example": ["major", "minor"]})
     safe = Flag(
-        validate=_refuse_false, metadata={"description": "True: apply all suggestions that are safe without review."}
+        validate=_refuse_false,
+        metadata={"description": "True: apply all suggestions that are `safe` to apply without review."},
     )
 
     @validates_schema
@@ -165,7 +168,7 @@ class OutcomeSchema(Schema):
     )
     unknown_ids = fields.List(
         fields.Integer(),
-        metadata={"description": "The ids that do not belong to this report. Absent if there are none."},
+        metadata={"description": "The ids that do not belong to this report. Absent if all ids belong to it."},
     )
 
 

@@ -71,8 +71,9 @@ class Plan:
 class Subscription:
     """An account's subscription. `billing/standing.py` decides whether it is in force.
 
-    Allowances renew monthly, counted from `anchor`. `processor_id` is None if the subscription is not paid for.
-    `next_plan` is the slug of the smaller plan that begins when the paid period ends.
+    Allowances renew monthly, counted from `anchor`. `processor_id`: the subscription's id at the payment processor;
+    None if the processor does not bill it. `next_plan` is the slug of the smaller plan that begins when the paid period
+    ends.
     """
 
     id: int
@@ -136,8 +137,8 @@ class Hold:
 class Rewrite:
     """The price of rewriting a chapter or passage, as a number of AI edits.
 
-    `unpaid_words`: how many words are rewritten in a book that is not paid for; 0 for a paid book. The sum of these
-    words is limited per billing period.
+    `unpaid_words`: how many words are rewritten, if neither the plan nor a credit pays for the book; otherwise 0. The
+    sum of these words is limited per billing period.
     """
 
     edits: int

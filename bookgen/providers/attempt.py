@@ -159,7 +159,7 @@ class Provider(ModelBase):
 
     @abstractmethod
     def most(self, request: TextRequest) -> Usage:
-        """Return the most tokens and pictures that one attempt at `request` can use."""
+        """Return the maximum number of tokens and pictures that one attempt at `request` can use."""
 
     @property
     def calls_at_once(self) -> int | None:

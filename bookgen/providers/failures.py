@@ -171,7 +171,7 @@ def _detail_of(error: ProviderError) -> str:
 
 
 def output_limit(error: Exception) -> int | None:
-    """Return the most output tokens that the model allows, according to the error; None if the error does not say."""
+    """Return the model's limit of output tokens according to the error; None if the error does not state it."""
     found = _OUTPUT_LIMIT.search(said(error)) if status_of(error) in (400, 422) else None
     return int(next(filter(None, found.groups()))) if found else None
 

@@ -31,10 +31,10 @@ class Halted(Exception):
 
 
 class HaltSwitch:
-    """While it is set, no call begins, and calls that wait for their provider give up. Calls in flight continue.
+    """While the switch is set, no call begins, and calls that wait for their provider give up.
 
-    `wait_reason`: why a call has no answer yet. It is set after the call's first failure, and while the call waits for
-    its turn.
+    Calls in flight continue. `wait_reason`: why a call has no answer yet. The reason is given after the call's first
+    failure, and while the call waits for its turn; otherwise it is None.
     """
 
     __slots__ = ("_set", "_waits", "wait_reason")
@@ -47,7 +47,7 @@ class HaltSwitch:
     def for_concurrent_calls(self) -> HaltSwitch:
         """Return a switch for another call, with its own `wait_reason`.
 
-        It is set and cleared together with this switch.
+        The two switches are set and cleared together.
         """
         other = HaltSwitch()
         other._set, other._waits = self._set, self._waits

@@ -60,7 +60,7 @@ class PaidPicture:
 
 
 class ImageModel(ABC):
-    """The base of every image model."""
+    """A model that makes pictures from prompts. Each provider has a subclass with its own `name` and `paint`."""
 
     @property
     @abstractmethod

@@ -383,9 +383,9 @@ def _characters(request: TextRequest) -> int:
 
 
 def most_tokens(estimated: int) -> int:
-    """Return the most tokens that a model may count for a text, including those that its chat template adds.
+    """Return the maximum number of tokens that a model may count for a text.
 
-    `estimated`: the estimated tokens of the text.
+    They include the tokens that the model's chat template adds. `estimated`: the estimated tokens of the text.
     """
     return round(estimated * MAX_WEIGHT) + AROUND
 

@@ -32,8 +32,9 @@ class Slot:
 class Slots:
     """Limits the calls in flight to `most` or, if `learns`, to as many as the server has been seen to serve at once.
 
-    A limit that learns starts at one call, and always allows one extra call. If this extra call has to wait until the
-    reply to another call has ended, the server is full: no extra call is then allowed for a while.
+    A learned limit starts at one call. Normally it allows one call more than the server has been seen to serve at once.
+    If this extra call has to wait until the reply to another call has ended, the server is full, and no extra call is
+    allowed for a while.
     """
 
     def __init__(self, most: int, *, learns: bool) -> None:

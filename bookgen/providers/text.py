@@ -64,7 +64,7 @@ class CallBudget(Protocol):
     async def reserve(self, call_id: UUID, model: str, most: Usage) -> None:
         """Reserve the cost of a call before it is sent. Raises CostCapReached if that would exceed a cap.
 
-        `most`: the most that the call can use.
+        `most`: the maximum number of tokens and pictures that the call can use.
         """
 
     async def release(self, call_id: UUID) -> None:
@@ -225,7 +225,7 @@ class ModelBase(ABC):
 
     @property
     def call_seconds(self) -> float:
-        """The longest time limit of the calls in flight. If there are none, the time limit of the last call."""
+        """The longest time limit of the calls in flight. If no call is in flight, the time limit of the last call."""
         return CALL_SECONDS
 
     async def find_name(self) -> None:

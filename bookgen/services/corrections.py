@@ -115,7 +115,8 @@ class Corrections:
     ) -> bool:
         """Save the new text and the suggestions. Returns False if the chapter or a suggestion has changed meanwhile.
 
-        If all applied suggestions are safe, the chapter's digest (the summary for later chapters) stays valid.
+        If all applied suggestions only correct spelling or punctuation, the chapter's digest (the summary for later
+        chapters) stays valid.
         """
         result = corrected.placement
         async with self._pool.acquire() as connection, connection.transaction():
@@ -154,8 +155,8 @@ class Corrections:
 class CorrectedChapter:
     """The result of applying suggestions to a chapter. `words`: the number of words of the new text.
 
-    `hashes`: of the old text and of the new text. `carries_digest`: all applied suggestions are safe, so the chapter's
-    digest (the summary for later chapters) stays valid.
+    `hashes`: of the old text and of the new text. `carries_digest`: all applied suggestions only correct spelling or
+    punctuation, so the chapter's digest (the summary for later chapters) stays valid.
     """
 
     placement: Placement

@@ -257,7 +257,11 @@ class PictureMaker:
             raise
 
     async def _finished(self, order: PictureOrder, job: CoverJob | ReceivedJob, reply: ImageReply) -> Any:
-        """Check and re-encode the provider's picture in a worker process, and return the result of `job`."""
+        """Run `job`, which checks and re-encodes the provider's picture, in a worker process, and return its result.
+
+        The job of a cover also prints the title and names over the picture. Raises UpstreamAIError if the picture
+        cannot be used. `reply`: the provider's reply, whose cost is added to the order.
+        """
         order.paid += reply.spent
         try:
             return await self._run_job(order, job, paid=True)

@@ -131,7 +131,10 @@ CANDIDATE_BY_ID = f"SELECT '' AS name, account.*, {KNOWN_ORIGIN} FROM account WH
 
 
 async def candidate_by_id(db: DB, account_id: int, origin: Mapping[str, str]) -> LoginCandidate:
-    """The login candidate for this account. Raises NotFound if the account no longer exists."""
+    """Look up an account by its id to check its password. Raises NotFound if the account no longer exists.
+
+    `origin`: the browser and network of the request. `known_origin` tells if the account has used one of them before.
+    """
     row = must_exist(await db.fetchrow(CANDIDATE_BY_ID, account_id, list(origin), list(origin.values())))
     return _candidate(row)
 

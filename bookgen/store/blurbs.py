@@ -58,7 +58,7 @@ CLAIM = """
 
 
 async def claim(db: DB, owner: UUID, in_flight: list[int], *, sample: bool) -> ClaimedBlurb | None:
-    """Claim the next blurb draft that is due and that no living process works on. None if there is none.
+    """Claim the next blurb draft that is due and that no live process works on. None if there is none.
 
     `owner`: this process. `in_flight`: the ids of the books whose blurbs this process is drafting now. A draft that
     `owner` has claimed but is not drafting can be claimed again, because the connection may have failed just after the

@@ -26,7 +26,7 @@ class BookState:
     `wrote`: a run has written a chapter or made a charged model call since the book was last completed.
     `slot_free`: no run of another book of the account is running, queued or finishing a model call.
     `owner_alive`: the process that owns `run` is alive.
-    `job`: the kind of model work outside a run, such as an outline, that a living process does on the book; or None.
+    `job`: the kind of model work outside a run, such as an outline, that a live process does on the book; or None.
     `job_row`: the database has a row for such work, perhaps left by a dead process.
     `writer`: the model of the last chapter in the book whose text a model wrote; None if no model wrote any. Sample
     text, which is written if no model is configured, does not count as a model's.

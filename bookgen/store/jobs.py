@@ -23,7 +23,7 @@ START = """
 
 
 async def start(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str, cost: Rewrite | None) -> None:
-    """Record that the book's job has started. The caller has checked that no living process has a job on this book.
+    """Record that the book's job has started. The caller has checked that no live process has a job on this book.
 
     `kind`: "outline" or "chapter". `cost`: the AI edits that the rewrite of a chapter or passage costs, which are
     reserved while the job runs. None for an outline.

@@ -21,7 +21,7 @@ from bookgen.store.database import DB
 from bookgen.store.revisions import keep_original, with_revision
 from bookgen.store.rows import columns, field_names
 
-# The most characters of a chapter's text that are read. bookgen writes no longer chapters, but an author may paste one.
+# How many characters of a chapter's text are read at most. An author may paste a longer chapter than bookgen writes.
 # Then the middle is left out: digests are made from the beginning and the end, and the next chapter follows the end.
 MAX_TEXT_CHARACTERS = 60_000
 

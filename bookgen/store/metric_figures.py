@@ -15,7 +15,7 @@ class Figures:
     """Counts of runs, e-mails and processes, and ages in seconds. `mail_queued` counts up to MAX_MAILS.
 
     `backup_age`: the age of the newest backup that a trial restore has verified, or None. `backup_missing`: how many
-    stored pictures that backup lacks. `unowned`: running runs that no living process writes.
+    stored pictures that backup lacks. `unowned`: running runs that no live process writes.
     """
 
     queued: int

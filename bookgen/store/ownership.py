@@ -103,7 +103,7 @@ CLAIM = f"""
 
 
 async def claim(db: DB, owner: UUID, limit: int) -> list[Run]:
-    """Take over up to `limit` running runs that no living process owns and that the process `owner` may write.
+    """Take over up to `limit` running runs that no live process owns and that the process `owner` may write.
 
     Returns these runs in the order of the queue. Runs that `owner` already has are not returned, even if its lease had
     expired: as they still name `owner`, no other process has taken them.
@@ -169,7 +169,7 @@ DISOWN_UNWRITABLE = f"""
 
 
 async def disown_unwritable(db: DB) -> None:
-    """Remove the owner of running runs whose process has died, if no living process has a model that may write them.
+    """Remove the owner of running runs whose process has died, if no live process has a model that may write them.
 
     A process with the right model can claim them when it joins, and this is not counted as a crash.
     """
@@ -185,7 +185,7 @@ WAITING = f"""
 
 
 async def waiting(db: DB, owner: UUID) -> dict[str, int]:
-    """How many running runs have no owner and cannot be written by the process `owner`, by the model that they need."""
+    """For each model that the process `owner` does not have: how many runs need it and have no owner."""
     return {row["writer"]: row["runs"] for row in await db.fetch(WAITING, owner)}
 
 

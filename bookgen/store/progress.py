@@ -44,8 +44,8 @@ class RunProgress:
     """A run as shown to the book's author. `place`: the run's place in the account's queue, if it is queued.
 
     `title`: the title of the chapter being written. `outline`: the chapters as a JSON array. `awaits_operator`: the
-    database is a restored copy, and the operator has not let its runs continue yet. `unattended`: no living process
-    writes runs. `has_writer`: some living process may write this run. If there is none, and the run has no owner, the
+    database is a restored copy, and the operator has not let its runs continue yet. `unattended`: no live process
+    writes runs. `has_writer`: some live process may write this run. If there is none, and the run has no owner, the
     run waits.
     """
 

@@ -203,7 +203,7 @@ CLAIM = f"""
 
 
 async def claim(db: DB, owner: UUID, in_flight: Sequence[int] = ()) -> ClaimedReport | None:
-    """Claim the next report that no living process works on. None if there is none.
+    """Claim the next report that no live process works on. None if there is none.
 
     `owner`: this process. `in_flight`: the ids of the reports that this process is working on now. A report that
     `owner` has claimed but is not working on can be claimed again, because the connection may have failed just after

@@ -1,4 +1,4 @@
-"""Reservations: the most that each model call in progress may cost.
+"""Reservations: the maximum cost of each model call in progress.
 
 A call's reservation ends when the call is recorded in the ledger.
 """

@@ -135,7 +135,7 @@ OF_TASK = f"""
 
 
 async def of_task(db: DB, account_id: int, chapter_id: int, task: UUID) -> Suggestion | None:
-    """The suggestion that a rewrite of a passage of the chapter has made, or None. `task`: the id of that rewrite."""
+    """The suggestion that came from rewriting a passage of the chapter, or None. `task`: the id of the rewrite."""
     row = await db.fetchrow(OF_TASK, account_id, chapter_id, task)
     return _suggestion(row) if row else None
 

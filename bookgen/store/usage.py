@@ -81,7 +81,7 @@ SPEND_UNPAID_WORDS = _spending("unpaid_words")
 
 
 async def spend_unpaid_words(db: DB, account_id: int, start: datetime, end: datetime, limit: int, words: int) -> bool:
-    """Count words that AI edits have rewritten in a book that is not paid for.
+    """Count words that AI edits have rewritten in a book that neither the plan nor a credit pays for.
 
     Returns False, and counts nothing, if the period's count would exceed `limit`.
     """
@@ -92,7 +92,7 @@ UNPAID_WORDS = "SELECT unpaid_words FROM usage_period WHERE account_id = $1 AND 
 
 
 async def unpaid_words(db: DB, account_id: int, start: datetime) -> int:
-    """How many words AI edits have rewritten in the period, in books that were not paid for."""
+    """How many words AI edits have rewritten in the period, in books that neither the plan nor a credit paid for."""
     return int(await db.fetchval(UNPAID_WORDS, account_id, start) or 0)
 
 

@@ -121,7 +121,7 @@ def _request(material: Material, window: int) -> TextRequest:
 
 
 def _bounds(book: Book) -> tuple[int, int]:
-    """The fewest and the most words to request for the blurb."""
+    """The minimum and maximum number of words to request for the blurb."""
     is_picture_book = book.kind is BookKind.CHILDRENS
     return (MIN_PICTURE_BOOK_WORDS, MAX_PICTURE_BOOK_WORDS) if is_picture_book else (MIN_WORDS, MAX_WORDS)
 

@@ -130,7 +130,7 @@ def _scenes(words: int) -> str:
 
 
 def _scene_count(words: int) -> tuple[int, int]:
-    """The fewest and the most scenes that fit a chapter of `words` words."""
+    """The minimum and maximum number of scenes that fit a chapter of `words` words."""
     if words <= SHORT_CHAPTER:
         return 1, 1
     least = min(max(words // WORDS_A_SCENE, 1), 4)

@@ -72,11 +72,11 @@ MIN_CHAPTER_WORDS = 60  # a shorter text is judged by its paragraphs
 
 
 def foreign(content: str, book: Book) -> list[Flaw]:
-    """A finding for each narrative paragraph in another language, or one for the whole chapter if most of it is.
+    """A finding for each narrative paragraph that is not in the book's language.
 
-    Quotations, speech, letters to somebody and verse may be in any language. If the author or the story bible mentions
-    another language, no single paragraphs are reported. A chapter that is mostly in another language is always
-    reported, unless the book is meant to have two languages.
+    If most of the chapter is in another language, the result is a single finding for the whole chapter instead, unless
+    the book is meant to have two languages. If the author or the story bible mentions another language, only the whole
+    chapter is checked, not each paragraph. Quotations, speech, letters to somebody and verse may be in any language.
     """
     tag = book.content_language
     detail = f"It is not in the book's language ({tag})."

@@ -140,10 +140,10 @@ def read_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], 
 
 
 def rescue_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
-    """The bible, and titles and summaries of the first chapters, in a reply that broke off.
+    """The bible, and the titles and summaries of the first chapters, from a reply that was cut off.
 
-    The chapters end before the first chapter that is missing or incomplete; there may be none. Raises Malformed if the
-    bible is missing or unusable.
+    The list of chapters ends before the first chapter that is missing or incomplete, so it may be empty. `last`: the
+    number of the last chapter that the reply should have. Raises Malformed if the bible is missing or unusable.
     """
     bible = _read_bible(reply.get("bible", reply))
     try:
@@ -153,9 +153,10 @@ def rescue_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any]
 
 
 def rescue_chapters(reply: Mapping[str, Any], first: int, last: int) -> list[tuple[str, str]]:
-    """The titles and summaries of the complete chapters from `first` on, in a reply that broke off.
+    """The titles and summaries of the complete chapters from number `first` on, from a reply that was cut off.
 
-    They end before the first chapter that is missing or incomplete. Raises Malformed if chapter `first` is.
+    The list ends before the first chapter that is missing or incomplete. `last`: the number of the last chapter that
+    the reply should have. Raises Malformed if chapter `first` is missing or incomplete.
     """
     for end in range(last, first, -1):
         try:

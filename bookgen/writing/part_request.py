@@ -258,9 +258,9 @@ def _neighbours(draft: WorkingDraft) -> Iterator[str]:
 
 
 def _rewritten(draft: WorkingDraft) -> Iterator[str]:
-    """The parts of the prompt for writing a chapter again.
+    """The parts of the prompt that are only used when a chapter is rewritten as its author wishes.
 
-    They are what later chapters tell, the author's wish, and the former text.
+    They contain what the later chapters tell, the author's wish, and the chapter's previous text.
     """
     material, window = draft.material, draft.window
     later = [

@@ -258,7 +258,7 @@ async def test_the_check_tries_the_place_and_says_what_is_elsewhere(
     with pytest.raises(StartupError, match=f"The folder {folder} can't be used: No such file or directory"):
         await check.files(told)
     (tmp_path / "files").mkdir()
-    with pytest.raises(StartupError, match=f"The file [0-9a-f]{{40}} is missing in {folder}. If this is a folder"):
+    with pytest.raises(StartupError, match=f"The file [0-9a-f]{{40}} should be stored in {folder}, but is not there."):
         await check.files(told)
 
 
@@ -302,7 +302,7 @@ async def test_a_start_is_refused_where_the_folder_with_the_files_is_not_mounted
     assert not (tmp_path / "files").exists()
 
     (tmp_path / "files").mkdir()  # the mount point
-    with pytest.raises(StartupError, match=r"The file [0-9a-f]{40} is missing in .* If this is a folder"):
+    with pytest.raises(StartupError, match=r"The file [0-9a-f]{40} should be stored in .*, but is not there."):
         async with composed(database, tmp_path, files=str(tmp_path / "files")):
             pass
 

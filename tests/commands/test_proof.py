@@ -47,7 +47,7 @@ async def test_proof_shows_each_change_and_applies_what_is_chosen(tmp_path: Path
     assert (code, complained) == (0, "")
     assert "2 suggestions: 1 major, 1 minor" in said
     assert "over [-the the-]{+the+} water" in said
-    assert "Applied 1" in said
+    assert "1 suggestion applied." in said
     assert content == MENDED
     assert (missing[0], missing[2]) == (2, "bookgen: There is no book 'Pepper'. Your books: Salt.\n")
 

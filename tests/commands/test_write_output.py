@@ -218,8 +218,8 @@ def test_chapters_missing_from_the_files_are_named(capsys: pytest.CaptureFixture
     Lines().missing((2, 5))
 
     assert capsys.readouterr().out.splitlines() == [
-        "Not in the files, because they have no text: chapter 2.",
-        "Not in the files, because they have no text: chapters 2, 5.",
+        "Chapters without text were left out of the files: 2.",
+        "Chapters without text were left out of the files: 2, 5.",
     ]
 
 

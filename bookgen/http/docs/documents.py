@@ -48,7 +48,8 @@ EXPORTS = "\n".join(
 @docs(
     "site",
     "List the main URLs of this API",
-    "The version, and the URLs of the documentation and of the first calls. No account needed.",
+    "Returns the name of the service, the API version, the URLs of the documentation, and the URLs to start with: "
+    "registration, login and books. No account needed.",
 )
 @answers_content("application/json", {"type": "object"}, "The version and the URLs")
 @conditional
@@ -103,7 +104,11 @@ def _marked(text: str) -> str:
     return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
 
 
-@docs("site", "Read the guide for agents", "Markdown that contains this server's own address.")
+@docs(
+    "site",
+    "Read the guide for agents",
+    "The guide for AI agents that use this API, in Markdown, with this server's own address.",
+)
 @answers_content("text/markdown", TEXT, "Markdown")
 async def agents_guide(request: web.Request) -> web.Response:
     return _guide(request, "agents.md", "text/markdown")

@@ -197,7 +197,10 @@ class Typesetter:
         return GlyphOutline(tuple(glyphs), left, max(right, left + 1.0), max(top, bottom + 1.0), bottom)
 
     def _capital(self, text: str, lines: Sequence[GlyphOutline]) -> float:
-        """The height of capitals (or of letters if there are none), per mille of the size."""
+        """The height of the font's capital letters, per mille of the font size.
+
+        In scripts other than Latin, Greek and Cyrillic, it is the height of the tallest character in `lines`.
+        """
         if spaced(text):
             return self._typeface.style(**self._kind).face.cap_height * 1000
         return max(line.top for line in lines)

@@ -187,8 +187,9 @@ class Flow:
     def _words(self, spans: Spans, lines: Sequence[Spans], *, wide: bool = False) -> Words:
         """The words of `spans`, which are one of the `lines` of a paragraph or poem.
 
-        The direction is determined from all `lines`, so that each line has the same direction. In a list, it is the
-        book's direction. `wide`: keep the width of several spaces in a row.
+        The text direction (left to right or right to left) is determined from all `lines`, so that each line has the
+        same direction. In an item of a bulleted or numbered list, it is always the direction of the book. `wide`: keep
+        the width of several spaces in a row.
         """
         words = self._maker.words_as_spaced(spans) if wide else self._maker.words(spans)
         if (self._rtl or words.mixed) and not self._in_item:

@@ -222,9 +222,10 @@ class PageSearch:
         return math.ceil(self._units[end] - self._units[start] + head) + extra
 
     def _seen_short(self, start: int, end: int, short: int) -> int:
-        """How many of the `short` empty lines at the foot a reader would notice, so that they count against the page.
+        """How many empty lines at the foot of the page a reader would notice. They count against the page.
 
-        0 if the page has notes, which fill its foot, or if it may end short.
+        The page has the rows from `start` to before `end`, and `short` empty lines at its foot. The result is 0 if the
+        page has notes, because they fill the foot, or if its last row is `loose`: then the page need not be full.
         """
         full = self._notes[end] > self._notes[start] or self._rows[end - 1].loose
         return 0 if full else max(0, short)

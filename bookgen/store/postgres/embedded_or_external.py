@@ -106,7 +106,10 @@ async def _reach(setting: str, url: str, session: Mapping[str, str]) -> None:
 
 
 async def _require_notifications(url: str, direct_url: str | None) -> None:
-    """Raise StartupError if a listener gets no notifications sent at `url`. The usual cause is a transaction pooler."""
+    """Raise StartupError if a notification that is sent through `url` does not reach a listener.
+
+    The listener connects to `direct_url` if that is set, otherwise to `url`. The usual cause is a transaction pooler.
+    """
     if await pooler.hears(direct_url or url, url):
         return
     if direct_url is None:

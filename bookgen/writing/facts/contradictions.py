@@ -68,11 +68,11 @@ def contradictions(
 ) -> list[Contradiction]:
     """The contradictions between the facts of a book, at most MAX_CONTRADICTIONS.
 
-    `facts`: in the order of the book. `names`: the names of the book's people. A part of a name, such as a surname,
-    means the same person if no other name has that part.
+    `facts`: in the order of the book. `names`: the names of the people who appear in the book. A part of a name, such
+    as a surname, means the same person if no other name has that part.
 
-    Facts that the author has marked as wrong are ignored. A contradiction is not reported if the author has marked one
-    of its facts as intended.
+    Facts that the author has marked as wrong are ignored. A contradiction is not reported if the author has given one
+    of its facts the status `intended`: the story contradicts that fact on purpose.
     """
     people = list(names)
     openings = _OPENINGS - {word for name in people for word in key(name).split()}
