@@ -132,7 +132,7 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
         case RunStatus.RUNNING if doing:
             return f"{doing.capitalize()}.{_written(report)}"
         case RunStatus.RUNNING if run.call_started_at and run.current_chapter:
-            return f"Writing chapter {run.current_chapter} of {total}{title}."
+            return _sentence(f"Writing chapter {run.current_chapter} of {total}{title}")
         case RunStatus.RUNNING:
             return f"Writing. {progress} finished."
         case RunStatus.PAUSED if doing:
@@ -157,6 +157,11 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
             return f"Failed while {doing}. {(run.failure or {}).get('message', '')}".rstrip()
         case RunStatus.ERROR:
             return f"Failed after {progress}. {(run.failure or {}).get('message', '')}".rstrip()
+
+
+def _sentence(text: str) -> str:
+    """Return `text`, which may end with a chapter's title, with a full stop unless it ends a sentence already."""
+    return text if text.endswith((".", "!", "?", "…", "。", "！", "？", "؟", "।", "۔")) else f"{text}."
 
 
 def _asked_until(until: datetime) -> str:

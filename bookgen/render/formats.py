@@ -75,7 +75,7 @@ FORMATS = {
             content_type="application/pdf",
             label="PDF",
             noun="a PDF",
-            use="For screens. Choose the Print profile for a printing house.",
+            use="For screens. For a printing house, choose the Print profile in the file settings.",
             write=_pdf,
             settings=_ALL,
         ),

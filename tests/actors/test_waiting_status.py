@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import orjson
+import pytest
 
 from bookgen.actors import status
 from bookgen.actors.messages import Generate
@@ -69,6 +70,15 @@ def test_the_status_of_a_finished_book_counts_its_findings() -> None:
 def test_an_outage_of_the_model_is_not_shown_for_runs_that_are_not_waiting_for_it() -> None:
     assert status.message(progress(RunStatus.PAUSED, None), AWAY) == "Paused. 3 of 10 chapters finished."
     assert status.message(progress(RunStatus.RUNNING, NOW), None) == "Writing chapter 4 of 10."
+
+
+@pytest.mark.parametrize(
+    ("title", "end"), [("Five Miles", "Five Miles."), ("Who Knocks?", "Who Knocks?"), ("誰だ！", "誰だ！")]
+)
+def test_the_status_does_not_add_a_full_stop_to_a_title_that_ends_a_sentence(title: str, end: str) -> None:
+    report = replace(progress(RunStatus.RUNNING, NOW), title=title)
+
+    assert status.message(report) == f"Writing chapter 4 of 10: {end}"
 
 
 async def test_a_call_that_waits_for_more_than_a_few_seconds_is_shown_in_the_status(

@@ -79,6 +79,28 @@ async def test_saving_the_outline_moves_the_focus_to_the_next_step(page: Browser
     assert "Write the book" in await page.script("return document.activeElement.innerText")
 
 
+@pytest.mark.parametrize("key", [Keys.ENTER, Keys.ESCAPE], ids=["cancelled", "escaped"])
+async def test_a_closed_dialog_returns_the_focus_to_its_button(
+    page: BrowserPage, outline: dict[str, Any], key: str
+) -> None:
+    await pressed(page, "Start over")
+    await page.wait_for(COMES, "document.activeElement.innerText === 'Cancel'")
+    await page.keys(key)
+
+    await page.wait_for(COMES, "document.activeElement.innerText === 'Start over'")
+    assert not await page.script("return document.querySelector('dialog')")
+
+
+async def test_saving_the_outline_keeps_the_place(page: BrowserPage, outline: dict[str, Any]) -> None:
+    await page.width(390, 500)
+    await page.fill("Title", "The Ferry")
+    before = await page.script("return scrollY")
+    await page.press("Save outline")
+
+    await page.wait_for(COMES, "document.activeElement.matches('.row')")
+    assert await page.script("return scrollY") == before
+
+
 async def test_the_focus_stays_in_the_view_when_the_focused_element_disappears(page: BrowserPage, account: Api) -> None:
     book = await account.book()
     await account.post(f"/books/{book['id']}/generate-cover/", {"count": 1})

@@ -127,7 +127,7 @@ async def test_a_visitor_compares_the_plans_before_signing_up(shop: Api, open_pa
     await page.press("Prices")
     await page.heads("Plans and prices")
     await page.sees("4 images per month")
-    await page.sees("with a “Made with bookgen” mark")
+    await page.sees("with a “Made with bookgen” watermark on every page")
     await page.press("Yearly")
     await page.sees("17% less than monthly")
 

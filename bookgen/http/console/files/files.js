@@ -61,7 +61,7 @@ export default function Files({ book, set }) {
   return html`
     <${Heading}>Files<//>
     <${FontWarning} book=${book} />
-    ${features?.watermark && html`<${Notice}><p>Files on your plan carry a small “Made with bookgen” mark. <a href="#/plan">See other plans</a></p><//>`}
+    ${features?.watermark && html`<${Notice}><p>On your plan, every page of a file has a “Made with bookgen” watermark. <a href="#/plan">See other plans</a></p><//>`}
     ${missing.length > 0 && html`<${Notice}><p>${named(isPictureBook(book) ? "Spread" : "Chapter", missing)} ${missing.length === 1 ? "has" : "have"} no text yet and ${missing.length === 1 ? "is" : "are"} left out of the files.</p><//>`}
     <ul class="plain formats">
       ${site?.export_formats.map(({ value: format, label: name, use, settings: takes }) => html`

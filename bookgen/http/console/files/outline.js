@@ -53,7 +53,7 @@ function Editor({ book, status, set, reload }) {
   const next = useRef();
   const forget = () => {
     drop();
-    requestAnimationFrame(() => next.current?.focus());
+    requestAnimationFrame(() => next.current?.focus({ preventScroll: true })); // The author may be in the middle of the outline.
   };
   const [lost, ask] = useState(0); // written chapters that the next save would remove
   const [chosen, choose] = useState(() => new Set());
@@ -122,11 +122,9 @@ function Start({ book, written, reload }) {
   };
   if (left === 0) return html`<a class="button primary" href="#/books/${book.id}/read">Read the book</a>`;
   return html`
-    <span class="row">
-      <${Action} kind="primary" work=${begin}>${written ? `Write the remaining ${count(left, "chapter")}` : "Write the book"}<//>
-      <${Produce} book=${book} reload=${reload} />
-      ${!written && html`<span class="quiet"><${Estimate} book=${book} /></span>`}
-    </span>`;
+    <${Action} kind="primary" work=${begin}>${written ? `Write the remaining ${count(left, "chapter")}` : "Write the book"}<//>
+    <${Produce} book=${book} reload=${reload} />
+    ${!written && html`<span class="quiet"><${Estimate} book=${book} /></span>`}`;
 }
 
 function Entry({ entry, at, entries, edit, book, fields, fixed, chosen, toggle, children }) {

@@ -97,9 +97,9 @@ function Features({ plan: { features } }) {
   return html`
     <ul>
       <li>${amount(features.books_per_month, "book")} per month, up to ${words(features.max_word_count_per_book)} each</li>
-      <li>${amount(features.ai_images_per_month, "image")} per month</li>
+      <li>${amount(features.ai_images_per_month, "image")} per month${features.chapter_images === false ? ", but no chapter pictures" : ""}</li>
       <li>${amount(features.ai_edits_per_month, "AI edit")} and ${amount(features.proofreading_checks_per_month, "proofreading check")} per month</li>
-      <li>${features.export_formats.map(labelOf).join(", ")}${features.watermark ? ", with a “Made with bookgen” mark" : ", without a mark"}</li>
+      <li>${features.export_formats.map(labelOf).join(", ")}${features.watermark ? ", with a “Made with bookgen” watermark on every page" : ", without a watermark"}</li>
       ${features.max_stored_mb > 0 && html`<li>${number(features.max_stored_mb)} MB of text and pictures</li>`}
     </ul>`;
 }

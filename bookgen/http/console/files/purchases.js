@@ -19,7 +19,7 @@ export function Credits({ packages, wallet }) {
       ${packages.map((one) => html`
         <li key=${one.id} class="card"><h3>${one.name}${one.is_popular && html` <span class="quiet">· popular</span>`}</h3>
           <p><b>${price(one.price_cents / 100)}</b> <span class="quiet">${one.credits > 1 && `${price(one.price_per_book_cents / 100)} per book${one.savings_percent > 0 ? `, ${one.savings_percent}% less` : ""}`}</span></p>
-          <p class="quiet">${count(one.credits, "credit")}. Each pays for one book of up to ${words(one.words_per_book)}.</p>
+          <p class="quiet">${one.credits === 1 ? "1 credit pays" : `${count(one.credits, "credit")}. Each pays`} for one book of up to ${words(one.words_per_book)}.</p>
           <${Action} aria-label="Buy ${one.name}" busy=${OPENING} work=${buy(one)}>Buy<//></li>`)}
     </ul>
     ${rows?.length > 0 && html`

@@ -11,6 +11,8 @@ import { Check, Dialog, Field, Heading, Notice, Problem, useWork } from "./ui.js
 const GOOGLE = "https://accounts.google.com/o/oauth2/v2/auth";
 const STATE = "bookgen:google-state";
 const RETURNS = new Set(["new", "picture", "plan"]);
+// A phone's keyboard would capitalise and correct a username.
+const AS_TYPED = { autocapitalize: "none", autocorrect: false, spellcheck: false };
 
 /** `to`: the view that required an account, such as `new`, to which the reader returns. */
 export default function Sign({ rest: [to] }) {
@@ -45,7 +47,7 @@ function Login({ show }) {
   });
   return html`
     <form onSubmit=${run}>
-      <${Field} label="E-mail address or username" name="name" autocomplete="username" required />
+      <${Field} label="E-mail address or username" name="name" autocomplete="username" ...${AS_TYPED} required />
       <${Field} label="Password" name="password" type="password" autocomplete="current-password" required />
       <${Check} label="Keep me signed in on this device" name="kept" />
       <${Problem} error=${error} />
@@ -74,7 +76,8 @@ function Register() {
   const wrong = error?.fields ?? {};
   return html`
     <form onSubmit=${run}>
-      <${Field} label="Username" name="username" autocomplete="username" minlength="3" maxlength="150" required wrong=${wrong.username} />
+      <${Field} label="Username" name="username" autocomplete="username" ...${AS_TYPED} minlength="3" maxlength="150"
+        required hint="At least 3 characters, no spaces." wrong=${wrong.username} />
       <${Field} label="E-mail address" name="email" type="email" autocomplete="email" required wrong=${wrong.email} />
       <${Field} label="Password" name="password" type="password" autocomplete="new-password" minlength="8" maxlength="128"
         required hint="At least 8 characters." wrong=${wrong.password} />

@@ -134,8 +134,10 @@ export function Dialog({ title, onClose, closable = true, children }) {
   const id = useId();
   useEffect(() => {
     const before = document.activeElement;
-    dialog.current.showModal();
+    const shown = dialog.current;
+    shown.showModal();
     return () => {
+      shown.close(); // While it is open, nothing outside of it can get the focus.
       before?.focus?.();
       keepPlace();
     };
