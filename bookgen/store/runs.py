@@ -18,9 +18,9 @@ The transitions of a run's state:
     stopped     nothing                                     a new run is inserted
     completed   nothing                                     a new run is inserted
 
-`save` writes what `actors.decide` has decided, under the locks of `book_state.lock`, and only along `TRANSITIONS`. The
-other statements do not change the state. This table says in which state of a run each statement may write it, which
-condition keeps out a process with outdated data ("fenced by"), and what the statement writes:
+`save` writes what `actors.run_transitions` has decided, under the locks of `book_state.lock`, and only along
+`TRANSITIONS`. The other statements do not change the state. This table says in which state of a run each statement may
+write it, which condition keeps out a process with outdated data ("fenced by"), and what the statement writes:
 
     statement            in the state                    fenced by                   it writes
     begin                running                         epoch                       call number, announced chapter

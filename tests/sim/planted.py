@@ -18,10 +18,10 @@ import asyncpg
 from bookgen.actors import (
     actor,
     book,
-    decide,
     jobs,
     lease,
     recovery,
+    run_transitions,
     runs_in_flight,
     steps,
     supervisor,
@@ -88,13 +88,13 @@ def idle(*_: Any, **__: Any) -> None:
     pass
 
 
-def without(effect: decide.Effect) -> Callable[[], list[Any]]:
+def without(effect: run_transitions.Effect) -> Callable[[], list[Any]]:
     """Decisions without an effect."""
-    real = decide.decide
+    real = run_transitions.decide
 
-    def forgetful(*arguments: Any) -> decide.Decision:
+    def forgetful(*arguments: Any) -> run_transitions.Decision:
         decision = real(*arguments)
-        return decide.Decision(decision.run, decision.effects - {effect})
+        return run_transitions.Decision(decision.run, decision.effects - {effect})
 
     return instead(transaction, "decide", forgetful)
 
@@ -256,25 +256,27 @@ PLANTED = [
     ),
     PlantedBug(
         "a free slot is given to nobody",
-        lambda: [*without(decide.Effect.PROMOTE)(), mock.patch.object(recovery.Recovery, "_promote", nothing)],
+        lambda: [*without(run_transitions.Effect.PROMOTE)(), mock.patch.object(recovery.Recovery, "_promote", nothing)],
     ),
     PlantedBug("what nobody writes is not begun", sql(ownership, "OWNED", "status = 'running' OR", "false OR")),
     PlantedBug("what nobody finishes is not settled", sql(ownership, "OWNED", "OR status", "OR false AND status")),
     PlantedBug("no chapter in flight is looked after", instead(recovery.Recovery, "check_runs_in_flight", never)),
     PlantedBug("the last chapter ends no run", instead(book.BookActor, "_nothing_to_begin", nothing)),
-    PlantedBug("a hold is not released", without(decide.Effect.RELEASE)),
-    PlantedBug("a hold is not taken", without(decide.Effect.HOLD)),
-    PlantedBug("a run is not paid for", without(decide.Effect.CONSUME)),
+    PlantedBug("a hold is not released", without(run_transitions.Effect.RELEASE)),
+    PlantedBug("a hold is not taken", without(run_transitions.Effect.HOLD)),
+    PlantedBug("a run is not paid for", without(run_transitions.Effect.CONSUME)),
     PlantedBug("a hold outlives what it paid for", instead(holds, "remove", nothing)),
     PlantedBug("a consumption is counted each time", instead(holds, "consume", always)),
-    PlantedBug("chapters are being written for ever", without(decide.Effect.END_WRITING)),
-    PlantedBug("stored replies are kept for ever", without(decide.Effect.CLOSE_STEPS)),
+    PlantedBug("chapters are being written for ever", without(run_transitions.Effect.END_WRITING)),
+    PlantedBug("stored replies are kept for ever", without(run_transitions.Effect.CLOSE_STEPS)),
     PlantedBug("a run's words are counted again", sql(runs, "COUNT_WORDS", "- before.words_counted", "")),
     PlantedBug("the book's status is not set", instead(books, "set_status", nothing)),
     PlantedBug("chapters are not settled", instead(chapters, "end_writing", nothing)),
     PlantedBug(
         "a run is taken over under its epoch",
-        instead(transaction, "taken_by", lambda run, owner: decide.replace(run, owner=owner, call_started_at=None)),
+        instead(
+            transaction, "taken_by", lambda run, owner: run_transitions.replace(run, owner=owner, call_started_at=None)
+        ),
     ),
     PlantedBug("a repeated command is decided again", instead(book.BookActor, "_steer", steer_anew_each_time)),
     PlantedBug("an answer goes before the commit", instead(book.BookActor, "_steer", answer_before_the_commit)),
@@ -328,8 +330,8 @@ PLANTED = [
         "the newest of the queue starts first",
         sql(runs, "PROMOTE", "ORDER BY queue_seq LIMIT", "ORDER BY queue_seq DESC LIMIT"),
     ),
-    PlantedBug("a paused run keeps its place in the queue", without(decide.Effect.TO_TAIL)),
-    PlantedBug("a completed book is not written again", without(decide.Effect.REWRITE)),
+    PlantedBug("a paused run keeps its place in the queue", without(run_transitions.Effect.TO_TAIL)),
+    PlantedBug("a completed book is not written again", without(run_transitions.Effect.REWRITE)),
     PlantedBug("a text that is overwritten is not kept", instead(revisions, "add", nothing)),
     PlantedBug(
         "an edit does not move the version",
