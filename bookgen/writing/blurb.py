@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from bookgen.models import MAX_BLURB_CHARACTERS, Book, BookKind, Chapter, has_separate_stories
+from bookgen.models import MAX_BLURB_CHARACTERS, Book, BookKind, Chapter, StoryKind, has_separate_stories, story_kind
 from bookgen.providers.text import Block, Message, StopReason, TextReply, TextRequest
 from bookgen.threads import compute
 from bookgen.words import count_words, tokens
@@ -19,6 +21,8 @@ from bookgen.writing.residue import residue
 from bookgen.writing.steps import Steps
 from bookgen.writing.structured import UnusableReply
 from bookgen.writing.window import clip, fitted, scaled
+
+T = TypeVar("T")
 
 STAGE = "blurb"
 MIN_WORDS, MAX_WORDS = 80, 160  # requested; half and twice as many are accepted
@@ -66,9 +70,10 @@ The book:
 
 Write the blurb in {language}, {length}."""
 
-WHOLE = "Its text:"
+WHOLE, FIRST_HALF = "Its text:", "The first half of its text. The rest is not shown, as the blurb tells nothing of it:"
 STORIES_BEGIN = "How its stories begin:"
 SUMMED_UP = "What its chapters tell, in order, and how the first one begins:"
+FIRST_SUMMED_UP = "What the chapters of its first half tell, in order, and how the first one begins:"
 
 _LABEL = re.compile(r"(?:#{1,6} .*|[^.!?\n]{1,80}[:：]\**|\*\*[^*\n]{1,80}\*\*)\n\s*")
 _EMPHASIS = re.compile(r"(?<!\w)_(\S(?:[^_\n]*\S)?)_(?!\w)")
@@ -134,17 +139,29 @@ def _without_idea(book: Book) -> Book:
     return replace(book, description="", style_notes="")
 
 
+def shows_half(book: Book) -> bool:
+    """Whether the blurb is written from the first half of the book: that of a novel may tell nothing of the rest."""
+    return story_kind(book) == StoryKind.FICTION and not has_separate_stories(book)
+
+
+def first_half(chapters: Sequence[T]) -> Sequence[T]:
+    return chapters[: (len(chapters) + 1) // 2]
+
+
 def _book_or_summaries(material: Material, room: int, opening: int) -> str:
     """The part of the prompt with the book's text, or with summaries if the text takes more than `room` tokens.
 
     There is one summary for each written chapter. After the summaries comes the beginning of the first chapter, about
-    `opening` tokens of it. Of separate stories, it is the beginnings, since their summaries say how they end.
+    `opening` tokens of it. Of a novel, only the first half is used, where no secret is solved. Of separate stories, the
+    beginnings are used, since their summaries say how they end.
     """
-    written = [chapter for chapter in material.chapters if chapter.content.strip()]
+    is_novel = shows_half(material.book)
+    all_written = [chapter for chapter in material.chapters if chapter.content.strip()]
+    written = first_half(all_written) if is_novel else all_written
     if sum(len(chapter.content) for chapter in written) <= room * 4:  # no token has more than 4 characters
         text = "\n\n".join(f"{each.chapter_number}. {each.title}\n\n{each.content}" for each in written)
         if tokens(text) <= room:
-            return f"{WHOLE}\n{context.data(text)}"
+            return f"{FIRST_HALF if is_novel else WHOLE}\n{context.data(text)}"
     if has_separate_stories(material.book):
         most = min(room // max(len(written), 1), opening)
         text = "\n\n".join(f"{each.chapter_number}. {each.title}\n\n{clip(each.content, most)}" for each in written)
@@ -153,7 +170,7 @@ def _book_or_summaries(material: Material, room: int, opening: int) -> str:
     summaries = [clip(_summed_up(material, chapter), each_has) for chapter in written]
     begins = [clip(chapter.content, opening) for chapter in written[:1]]
     text = "\n\n".join([*summaries, *begins])
-    return f"{SUMMED_UP}\n{context.data(text)}"
+    return f"{FIRST_SUMMED_UP if is_novel else SUMMED_UP}\n{context.data(text)}"
 
 
 def _summed_up(material: Material, chapter: Chapter) -> str:

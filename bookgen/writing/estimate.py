@@ -11,7 +11,7 @@ from bookgen.models import SAMPLE_WRITER, Book, BookKind, Chapter, Estimate, Rev
 from bookgen.providers.text import ShownSpeed
 from bookgen.words import tokens
 from bookgen.writing import context
-from bookgen.writing.blurb import MAX_CHAPTERS_TOKENS, MAX_OPENING_TOKENS
+from bookgen.writing.blurb import MAX_CHAPTERS_TOKENS, MAX_OPENING_TOKENS, first_half, shows_half
 from bookgen.writing.budget import Lengths
 from bookgen.writing.chapters_in_view import HEADING_TOKENS, first_shown, is_read_alone
 from bookgen.writing.language import ProseLanguage, language
@@ -54,8 +54,9 @@ MAX_BOOKS = 2_000
 class Basis:
     """The data of a book on which an estimate depends.
 
-    `static`: the tokens of the prompt's part that is the same for all chapters. `budgets`: the words of each chapter.
-    `is_separate`: the book is a collection of separate stories, whose prompts have no text of earlier stories.
+    `static`: the tokens of the prompt's part that is the same for all chapters. `budgets`: the words of each
+    chapter. `blurb_words`: the number of words from which the blurb is written. `is_separate`: the book is a
+    collection of separate stories, whose prompts have no text of earlier stories.
     """
 
     static: int
@@ -63,13 +64,16 @@ class Basis:
     content_language: str
     kind: BookKind
     has_blurb: bool
+    blurb_words: int
     is_separate: bool = False
 
     @classmethod
     def of(cls, book: Book, chapters: Sequence[Chapter]) -> Basis:
         static = sum(tokens(block.text) for block in context.system(book, chapters, ()))
         budgets = tuple(each.target_word_count for each in chapters)
-        return cls(static, budgets, book.content_language, book.kind, bool(book.blurb), has_separate_stories(book))
+        read = first_half(budgets) if shows_half(book) else budgets
+        separate = has_separate_stories(book)
+        return cls(static, budgets, book.content_language, book.kind, bool(book.blurb), sum(read), separate)
 
 
 def estimate(
@@ -96,7 +100,7 @@ def estimate(
     room = max(context_tokens - WINDOW, 0) if basis.kind is BookKind.PROSE and not basis.is_separate else 0
     asked = [(model_name, usage) for usage in _chapters(basis, digest, room)] if chapters else []
     if not basis.has_blurb:
-        asked.append((model_name, _blurb(prose, basis.budgets)))
+        asked.append((model_name, _blurb(prose, basis)))
         if (
             chapters and basis.kind is BookKind.PROSE and not basis.is_separate
         ):  # the digest of the last chapter is made together with the blurb
@@ -114,11 +118,11 @@ def estimate(
     return Estimate(sum(known) if len(known) == len(asked) else None, _seconds(model_name, total), total.calls, total)
 
 
-def _blurb(prose: ProseLanguage, budgets: Sequence[int]) -> Usage:
-    """The usage of the call that writes the blurb, from the finished book or, if it is long, from its digests."""
-    read = prose.usual_tokens(max(sum(budgets), 1))
+def _blurb(prose: ProseLanguage, basis: Basis) -> Usage:
+    """The usage of the call that writes the blurb, from the book's text or, if it is long, from its digests."""
+    read = prose.usual_tokens(max(basis.blurb_words, 1))
     if read > MAX_CHAPTERS_TOKENS:
-        read = MAX_OPENING_TOKENS + len(budgets) * DIGEST
+        read = MAX_OPENING_TOKENS + len(basis.budgets) * DIGEST
     return Usage(calls=1, input_tokens=BLURB_TASK + read, output_tokens=BLURB_REPLY)
 
 

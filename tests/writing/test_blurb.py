@@ -134,7 +134,7 @@ async def test_no_language_may_use_its_words_for_this_book_and_no_clue_is_explai
     assert "in a mystery, not even what a clue means" in asked
 
 
-async def test_the_model_gets_the_book_and_not_the_idea() -> None:
+async def test_the_model_gets_the_first_half_of_a_novel_and_not_the_idea() -> None:
     steps, material = answers(BLURB), finished()
 
     await draft_blurb(material, steps)
@@ -145,8 +145,21 @@ async def test_the_model_gets_the_book_and_not_the_idea() -> None:
     assert "Genre: Mystery novel" in asked
     assert "Audience: Adults" in asked
     assert IDEA not in asked
-    assert all(chapter.content in asked for chapter in material.chapters)
+    assert [chapter.content in asked for chapter in material.chapters] == [True, True, False]
+    assert "The first half of its text." in asked
     assert request.patience is not None, "the files of a production wait for it"
+
+
+@pytest.mark.parametrize("genre", ["Memoir", "Gardening handbook", "Poems"])
+async def test_the_model_gets_the_whole_of_a_book_that_has_no_secret(genre: str) -> None:
+    steps, material = answers(BLURB), finished(genre=genre)
+
+    await draft_blurb(material, steps)
+
+    (request,) = steps.of_stage("blurb")
+    asked = "\n".join(request.texts)
+    assert all(chapter.content in asked for chapter in material.chapters)
+    assert "Its text:" in asked
 
 
 async def test_a_long_book_is_given_in_summaries_that_fit_the_window() -> None:
@@ -163,7 +176,7 @@ async def test_a_long_book_is_given_in_summaries_that_fit_the_window() -> None:
     assert material.chapters[0].content[:2_000] in asked
     assert "Digest 2." in asked
     assert "Digest 3." not in asked
-    assert all(f"{n}. {material.chapter(n).title}" in asked for n in range(1, 101))
+    assert [f"{n}. {material.chapter(n).title}" in asked for n in range(1, 101)] == [True] * 50 + [False] * 50
 
 
 async def test_it_fits_a_small_window() -> None:
