@@ -128,7 +128,9 @@ def _request(material: Material, window: int) -> TextRequest:
 def _bounds(book: Book) -> tuple[int, int]:
     """The minimum and maximum number of words to request for the blurb."""
     is_picture_book = book.kind is BookKind.CHILDRENS
-    return (MIN_PICTURE_BOOK_WORDS, MAX_PICTURE_BOOK_WORDS) if is_picture_book else (MIN_WORDS, MAX_WORDS)
+    least, most = (MIN_PICTURE_BOOK_WORDS, MAX_PICTURE_BOOK_WORDS) if is_picture_book else (MIN_WORDS, MAX_WORDS)
+    lang = language(book.content_language)
+    return lang.equivalent(least), lang.equivalent(most)
 
 
 def _without_idea(book: Book) -> Book:

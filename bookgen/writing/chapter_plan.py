@@ -106,7 +106,7 @@ def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
     length = lang.rough_length(book.target_word_count // max(book.chapter_count, 1))
     set_ups = min(max(words // SET_UP_WORDS, 1), MAX_SET_UPS)
     fields = _kind(book)[1].format(
-        scenes=_scenes(words),
+        scenes=_scenes(words, may_have_two=has_separate_stories(book)),
         scene_length=lang.note_length(_scene_words(words)),
         set_ups=set_ups,
         last_pay_offs=2 * set_ups,
@@ -123,9 +123,13 @@ def _chapter_words(book: Book) -> int:
     return language(book.content_language).in_english(book.target_word_count // max(book.chapter_count, 1))
 
 
-def _scenes(words: int) -> str:
-    """The number of scenes for a chapter with `words` words as text, such as "2 to 3 scenes"."""
+def _scenes(words: int, *, may_have_two: bool) -> str:
+    """The number of scenes for a chapter with `words` words as text, such as "2 to 3 scenes".
+
+    `may_have_two`: even a short chapter may have two, as it is a story that is complete in itself.
+    """
     least, most = _scene_count(words)
+    most = max(most, 1 + may_have_two)
     return "one scene" if most == 1 else f"{least} to {most} scenes"
 
 

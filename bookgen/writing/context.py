@@ -71,7 +71,7 @@ _AUTHORS: Mapping[str, str] = {
     StoryKind.NON_FICTION: "Author",
     StoryKind.VERSE: "Author",
 }
-_AUTHOR_OF_FICTION = "Author, in fiction nobody of the story unless the idea says so"
+_AUTHOR_OF_FICTION = "Author (in fiction not a character, unless the idea says so)"
 
 
 def _name_of_author(book: Book) -> str:

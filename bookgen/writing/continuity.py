@@ -214,7 +214,7 @@ def _asked(book: Book) -> dict[str, str]:
     """What a request notes: its purpose, the form of the summary, and the form of the facts."""
     lang = language(book.content_language)
     if has_separate_stories(book):
-        return {"purpose": DIFFER_FROM, "summary": STORY_SUMMARY.format(length=lang.between(30, 50)), "facts": ""}
+        return {"purpose": DIFFER_FROM, "summary": STORY_SUMMARY.format(length=lang.note_between(40, 70)), "facts": ""}
     summary = SUMMARY.format(length=lang.note_between(60, 90))
     return {"purpose": AGREE_WITH, "summary": summary, "facts": f"\n{noting.form(book)}"}
 

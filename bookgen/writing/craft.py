@@ -150,7 +150,9 @@ _QUOTED = "`> ` before each line and `>` alone between its paragraphs"
 _PLAIN = (
     f"{_PARAGRAPHS} and no headings; each line of a song, an address or a log on a line of its own. A letter, a notice "
     f"or another text that somebody reads in the book has {_QUOTED}, and its greeting and signature are paragraphs "
-    f"too; a list is a Markdown list, and a bill or a timetable a table; {_SCENES}"
+    "too; where a whole chapter consists of letters, diary entries or printed forms, these are not quoted, and the "
+    "date, the addressee or the label of each is a line of its own in **bold**; a list is a Markdown list, and a bill "
+    f"or a timetable a table; {_SCENES}"
 )
 _ADVICE = (
     f"{_PARAGRAPHS} and `##` headings where the subject changes, few of them in a book that is read from beginning to "

@@ -41,7 +41,7 @@ STORY_TOWNS_OPEN = (
     "- If it is open where a story is set: in or near {towns}, or in a place of that kind; each elsewhere."
 )
 DRAWN = "Drawn by lot for this story"
-DRAWN_FOR_STORIES = "Drawn by lot, for each story to take others from the lists"
+DRAWN_FOR_STORIES = "Drawn by lot for the stories, each of which takes others"
 DRAWN_FOR_FICTION = "If this is fiction: drawn by lot for it"
 
 ASKED_PREMISES = """

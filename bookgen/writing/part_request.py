@@ -33,10 +33,10 @@ Write {which}. Its title, and what it has to do:
 {ask}"""
 
 PLAN = """
-How it is planned. Where the plan and the summary differ, the summary counts; where they \
-contradict a chapter above, that chapter does.{set_up}
+How it is planned. Where the plan and the summary differ, the summary counts{contradicted}.{set_up}
 {plan}
 """
+CONTRADICTED = "; where they contradict a chapter above, that chapter does"
 SET_UP = " What the plan sets up is in the text without being pointed out."
 
 NEXT_PART = """\
@@ -180,8 +180,9 @@ The author has decided this. It holds, whatever earlier chapters say:
 {settled}"""
 AVOID = """\
 The first and last sentences of the chapters before it, and sentences that occur twice in the book. Begin and end this \
-chapter in a way of its own, and repeat none of them by accident; an echo that you mean is welcome:
+chapter in a way of its own, and repeat none of them by accident{echo}:
 {worn}"""
+ECHO = "; an echo that you mean is welcome"
 TAIL = """\
 The chapter before it ends with these words, which the reader has just read:
 {tail}"""
@@ -220,7 +221,8 @@ def _plan(draft: WorkingDraft) -> str:
     if not (plan := chapter_plan.as_prompt_lines(draft.chapter.plan)):
         return ""
     set_up = SET_UP if draft.chapter.plan.get("sets_up") else ""
-    return PLAN.format(set_up=set_up, plan=context.data(clip(plan, draft.window // 8)))
+    contradicted = "" if has_separate_stories(draft.book) else CONTRADICTED
+    return PLAN.format(contradicted=contradicted, set_up=set_up, plan=context.data(clip(plan, draft.window // 8)))
 
 
 def _given(draft: WorkingDraft) -> Iterator[str]:
@@ -238,7 +240,8 @@ def _given(draft: WorkingDraft) -> Iterator[str]:
         lines = clip("\n".join(f"- {line}" for line in settled[-MAX_SETTLED:]), draft.window // 16)
         yield SETTLED.format(settled=context.data(lines))
     if draft.avoid and draft.window >= SMALL:
-        yield AVOID.format(worn=context.data("\n".join(f"- {clip(each, 45)}" for each in draft.avoid)))
+        worn = "\n".join(f"- {clip(each, 45)}" for each in draft.avoid)
+        yield AVOID.format(echo="" if is_separate else ECHO, worn=context.data(worn))
     if not is_separate and (tail := _tail(draft)):
         yield TAIL.format(tail=context.data(tail))
     if chapter.content.strip() and draft.material.wish:

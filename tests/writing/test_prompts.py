@@ -150,7 +150,7 @@ async def test_the_proofreading_prompt_has_full_names():
     ("fields", "told"),
     [
         ({"genre": "Cookbook"}, "\nAuthor: A. Writer\n"),
-        ({"genre": "Novel"}, "\nAuthor, in fiction nobody of the story unless the idea says so: A. Writer\n"),
+        ({"genre": "Novel"}, "\nAuthor (in fiction not a character, unless the idea says so): A. Writer\n"),
         ({"genre": "Novel", "author_name": "anonymous"}, ""),
         ({"genre": "Cookbook", "author_name": " "}, ""),
     ],
