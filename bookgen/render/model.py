@@ -35,6 +35,7 @@ MAX_SHORT_TABLE_LINES = 18
 MAX_HAND_LINE_LETTERS = 50
 EMS_A_SPACE = 0.4  # the width of each space in a verse line's indent
 USUAL_INDENT = 4  # spaces; the continuation of a long line in a poem is indented further
+_MAX_OUTPUT_LINES = 6
 _MAX_LABEL_LETTERS = 30
 _LABEL_ENDS = tuple(".:!。：！")
 _SPEECH = re.compile(r"[—–]\s?[¿¡]?[^\W\d_]")
@@ -194,7 +195,13 @@ def begins_with(spans: Spans, marks: str) -> bool:
 
 
 def announces(block: Block, following: Sequence[Block]) -> bool:
-    """Whether the block is a paragraph that ends with a colon, before a list, a table or the like."""
+    """Whether the block stays on the page of the block after it.
+
+    That is a paragraph that ends with a colon, before a list, a table or the like, and code before a few lines of code,
+    which are what the program prints.
+    """
+    if isinstance(block, Code) and following and isinstance(following[0], Code):
+        return len(following[0].lines) <= _MAX_OUTPUT_LINES
     if not isinstance(block, Paragraph) or not following or isinstance(following[0], Paragraph):
         return False
     return "".join(span.text for span in block.spans).rstrip().endswith((":", "："))

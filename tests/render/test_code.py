@@ -76,7 +76,7 @@ def test_a_line_that_is_still_too_long_is_wrapped_at_a_space_with_a_mark(make: M
 
 
 def test_code_is_closer_than_text_as_its_type_is_smaller_and_ends_on_the_grid(make: Make) -> None:
-    book = render(make(f"Above.\n\n{fenced(chr(10).join(['y' * 61] * 4))}\n\nBelow.\n\nLast."))
+    book = render(make(f"Above.\n\n{fenced(chr(10).join(['y' * 70] * 12))}\n\nBelow.\n\nLast."))
     heights = {mark.line.text: y for page in book.layout.pages for y, mark in body(page)}
     lead = heights["Below."] - heights["Last."]
     rows = [y for y, _ in columns(book)]
@@ -85,6 +85,31 @@ def test_code_is_closer_than_text_as_its_type_is_smaller_and_ends_on_the_grid(ma
     assert (heights["Above."] - heights["Below."]) / lead == pytest.approx(
         round((heights["Above."] - heights["Below."]) / lead), abs=0.02
     )
+
+
+def test_a_wrapped_line_goes_on_further_in_than_it_begins(make: Make) -> None:
+    book = render(make(fenced(f"if True:\n        {LONG}")))
+    _, first, *rest = [mark for _, mark in columns(book)]
+    begins = first.x + first.line.x + first.size * 0.86 * 0.6 * 8  # eight spaces
+
+    assert all(mark.x + mark.line.x > begins for mark in rest)
+
+
+def test_code_of_eighty_columns_fits_without_its_indent(make: Make) -> None:
+    wide, narrow = (render(make(f"Text.\n\n{fenced('=' * length)}")) for length in (80, 60))
+    (one,), (other,) = (columns(book) for book in (wide, narrow))
+
+    assert hooks(wide) == 0
+    assert one[1].x + one[1].line.x == 0.0 < other[1].x + other[1].line.x
+
+
+@pytest.mark.parametrize("above", range(20, 40))
+def test_short_code_is_not_divided_and_keeps_what_it_prints(above: int, make: Make) -> None:
+    lines = "\n".join(f"print({number})" for number in range(9))
+    book = render(make("\n\n".join([*["A line."] * above, fenced(lines), fenced("0\n1\n2"), "Below."])))
+    pages = {id(page) for page in book.layout.pages for _, mark in body(page) if mark.element.role == "Code"}
+
+    assert len(pages) == 1
 
 
 def test_inline_code_keeps_its_spaces_in_every_format(make: Make) -> None:

@@ -273,7 +273,8 @@ class BodyWriter:
         lead, last = twips(self._geometry.lead), len(lines) - 1
         out = []
         for index, line in enumerate(lines):
-            kept = "<w:keepNext/>" * (index < last and (last < _KEPT_CODE or index in (0, last - 1)))
+            stays = (last < _KEPT_CODE or index in (0, last - 1)) if index < last else self._announces
+            kept = "<w:keepNext/>" * stays
             around = spacing(0 if index else lead, lead if index == last else 0)
             out.append(paragraph("BookCode", text(line), kept + around))
         return "".join(out)

@@ -93,7 +93,7 @@ class StyleSheet:
         hung = f'<w:ind w:left="{inset + turned}" w:hanging="{turned}"/>'
         verse = f'<w:suppressAutoHyphens/>{hung}<w:jc w:val="left"/>'
         below = f'{tabs}{spacing(0, 40)}<w:ind w:left="{twips(em * 2.5)}" w:right="{inset}" w:hanging="{twips(em)}"/>'
-        code = f'<w:suppressAutoHyphens/><w:ind w:left="{inset}"/>'
+        code = f'<w:suppressAutoHyphens/><w:ind w:left="{inset + twips(em)}" w:hanging="{twips(em)}"/>'
         return {
             "BookBody": style(f'<w:widowControl/>{lines}<w:ind w:firstLine="{indent}"/>{justify}'),
             "BookFirst": style(first, based="BookBody", following="BookBody"),
@@ -116,7 +116,7 @@ class StyleSheet:
             "BookVerse": style(verse, based="BookBody"),
             "SceneBreak": style("<w:keepNext/>" + aside + CENTRED, following="BookFirst"),
             "BookList": style(f'{aside}<w:ind w:firstLine="0"/>{_GROUPED}', based="BookBody"),
-            "BookCode": style(code, MONO + "<w:noProof/>" + size(em * 0.8)),
+            "BookCode": style(code, MONO + "<w:noProof/>" + size(em * 0.7)),
             "BookTable": style(spacing(20, 20), size(note)),
             "Caption": style(spacing(80, lead) + CENTRED, italic + size(note), following="BookFirst"),
             "BookFigure": style("<w:keepNext/>" + spacing(lead, 0) + CENTRED, following="Caption"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from bookgen.render import model
 from bookgen.render.layout.lines import Align, Shape, Tail
@@ -13,7 +15,9 @@ from bookgen.render.layout.words import Words
 from bookgen.render.model import Block, Span
 
 _SIZES = (1.0, 0.94, 0.88, 0.82)  # of the text's size
+_SMALLEST = 0.76  # for code that would be wrapped otherwise; it has no indent either
 _MAX_COLUMNS = 80  # longer lines do not make the type smaller
+_KEPT_LINES = 12  # code of up to this many lines is never divided
 _MAX_WHOLE_SHARE = 0.5  # of a page's lines; code up to this height is divided only to fill a page
 _MIN_LINES = 3  # of divided code, on each page
 _HANG = 2.0  # ems from a line's own indent to the rest of that line, if it is wrapped
@@ -21,15 +25,26 @@ _MARK = 0.45  # ems: the size of the mark before that rest
 _STROKE = 0.5  # points
 
 
-def code_size(blocks: Sequence[Block], setter: Setter, measure: float) -> float:
-    """The type size in points for the code of a chapter: the largest at which all lines fit into `measure` points.
+@dataclass(frozen=True, slots=True)
+class CodeStyle:
+    """How the code of a chapter is set: its type size and its indent, in points."""
 
-    Lines of more than 80 columns are ignored. If the remaining lines do not fit at any size, the smallest size is used.
+    size: float
+    indent: float
+
+
+def code_style(blocks: Sequence[Block], setter: Setter, measure: float, indent: float) -> CodeStyle:
+    """The style for the code of a chapter: the largest type in which all lines fit into `measure` points.
+
+    The code has the indent if its lines fit then. Lines of more than 80 columns are ignored. If the remaining lines do
+    not fit at any size, the smallest size is used.
     """
     widths = [_width(_words(line, setter)) for lines in _codes(blocks) for line in lines if len(line) <= _MAX_COLUMNS]
     widest = max(widths, default=0.0)
     sizes = [setter.geometry.size * share for share in _SIZES]
-    return next((size for size in sizes if widest * size / 1000 <= measure), sizes[-1])
+    styles = [*(CodeStyle(size, indent) for size in sizes), CodeStyle(sizes[-1], 0.0)]
+    smallest = CodeStyle(setter.geometry.size * _SMALLEST, 0.0)
+    return next((each for each in styles if each.indent + widest * each.size / 1000 <= measure), smallest)
 
 
 def code_rows(
@@ -39,7 +54,7 @@ def code_rows(
     rows: list[Row] = []
     for text in lines:
         words = _words(text, setter)
-        indent = (len(text) - len(text.lstrip(" "))) * _width(_words(" ", setter)) * size / 1000
+        indent = (len(text) - len(text.lstrip(" "))) * _width(_words("x", setter)) * size / 1000
         hang = min(indent, measure / 3) + _HANG * size
         shape = Shape(measure - hang, size, -hang, Align.START, hyphenated=False)
         set_lines = setter.breaker.lines(words, shape)
@@ -50,7 +65,8 @@ def code_rows(
             row.marks += _wrap_mark(left + hang, size)
         rows += found
     _space(rows, size / setter.geometry.size)
-    for row in (*rows[: _MIN_LINES - 1], *rows[-_MIN_LINES:-1]):
+    kept = rows[:-1] if len(rows) <= _KEPT_LINES else (*rows[: _MIN_LINES - 1], *rows[-_MIN_LINES:-1])
+    for row in kept:
         row.keep = True
     for row in rows[:-1]:
         row.together = len(rows) <= setter.geometry.lines * _MAX_WHOLE_SHARE
@@ -64,8 +80,10 @@ def _space(rows: Sequence[Row], share: float) -> None:
     """
     for row in rows:
         row.units, row.off_grid = in_sixteenths(share), True
-    for row in rows[-1:]:
-        row.units += spare(rows)
+    more = math.floor(spare(rows) / len(rows) * 16) / 16
+    for row in rows:
+        row.units += more
+    rows[-1].units += spare(rows)
 
 
 def _codes(blocks: Sequence[Block]) -> Iterator[tuple[str, ...]]:

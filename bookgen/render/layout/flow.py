@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from bookgen.render import model
 from bookgen.render.layout.bidi import reads_rtl
-from bookgen.render.layout.code_blocks import code_rows, code_size
+from bookgen.render.layout.code_blocks import CodeStyle, code_rows, code_style
 from bookgen.render.layout.initial import DEPTH, set_lead_in, take_initial
 from bookgen.render.layout.lines import Align, Line, Shape, Tail
 from bookgen.render.layout.looseness import Looseness, SetParagraph
@@ -65,7 +65,7 @@ class Flow:
         self._in_item = False
         self._level = 1  # the level of the last heading; 1 is the chapter's own
         self._in_verse = False
-        self._code_size = self.geometry.size
+        self._code_style = CodeStyle(self.geometry.size, 0.0)
         self.headings: list[int] = []  # the row at which each heading begins
         self.rows: list[Row] = []
         self._rows_above = 0  # rows of the label above the text
@@ -73,8 +73,9 @@ class Flow:
 
     def chapter(self, section: Section) -> None:
         self._in_verse = section.verse
-        step = self._step(self.outermost)
-        self._code_size = code_size(section.blocks, self._setter, self._measure(self.outermost) - step)
+        self._code_style = code_style(
+            section.blocks, self._setter, self._measure(self.outermost), self._step(self.outermost)
+        )
         language = self._setter.language
         poems = {poem.block: poem for poem in section.poems}
         for index, block in enumerate(section.blocks):
@@ -97,9 +98,10 @@ class Flow:
             self.rows.pop()
 
     def _keep_announcement(self, blocks: Sequence[Block], index: int) -> None:
-        """Keep the last row on the same page as the next block if block `index` announces that block."""
+        """Keep the end of block `index` on the page of the next block if it announces that block."""
         if announces(blocks[index], blocks[index + 1 : index + 2]):
-            self.rows[-1].keep = True
+            for row in self.rows[-2:] if self.rows[-1].blank else self.rows[-1:]:
+                row.keep = True
 
     def block(self, block: Block, frame: TextFrame) -> None:
         match block:
@@ -344,9 +346,10 @@ class Flow:
             self._put(lines, words, line, size, keep=kept)
 
     def _code(self, lines: Sequence[str], frame: TextFrame) -> None:
-        code = TextFrame(frame.left + self._step(frame), frame.right, frame.element.child("Code"))
+        style = self._code_style
+        code = TextFrame(frame.left + min(style.indent, self._step(frame)), frame.right, frame.element.child("Code"))
         x, measure = self._x(code), self._measure(code)
-        self.rows += code_rows(lines, self._setter, x, measure, self._code_size, code.element, self._block)
+        self.rows += code_rows(lines, self._setter, x, measure, style.size, code.element, self._block)
 
     def _table(self, block: model.Table, frame: TextFrame) -> None:
         rows = table_rows(block, self._setter, self._x(frame), self._measure(frame), frame.element)

@@ -92,8 +92,8 @@ class Token:
 
     def _at_dashes(self) -> list[Break]:
         text, style = self.text, self.style
-        if not text or not style:
-            return []
+        if not text or not style or style.is_code:
+            return []  # a dash in code would look like a hyphen of the line's end
         parts = [(at, style.word(text[:at])[0]) for at in after_dashes(text)]
         return [(-at, part, part, DASH_PENALTY) for at, part in parts]
 
