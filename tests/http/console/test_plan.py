@@ -167,6 +167,25 @@ async def test_book_details_can_be_changed_without_an_allowance_for_new_books(sh
     assert (await account.get(f"/books/{book['id']}/")).body["title"] == "The Salt Roads"
 
 
+async def test_deleting_a_written_book_says_that_it_still_counts(shop: Api, open_page: OpenPage) -> None:
+    page = await open_page(shop)
+    account = await sign_in(page, shop)
+    draft = await account.outlined(title="The Other")
+    book = await account.written(title="The Salt Road")
+
+    await page.open(f"books/{draft['id']}/details")
+    await page.until("document.title.startsWith('Details · The Other')")
+    await page.press("Delete book")
+    await page.sees("until you close this page.")
+    await page.misses("It still counts")
+    await page.press("Cancel")
+    await page.open(f"books/{book['id']}/details")
+    await page.until("document.title.startsWith('Details · The Salt Road')")
+    await page.press("Delete book")
+
+    await page.sees("until you close this page. It still counts as one of your books until ")
+
+
 async def test_a_subscriber_confirms_a_change_before_it_is_charged(
     shop: Api, stripe: FakeStripe, open_page: OpenPage
 ) -> None:
