@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from tests.fakes.stripe_server import FakeStripe
-from tests.http.conftest import Api
+from tests.http.conftest import Api, OpenApi
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import OpenPage, sign_in
 
@@ -134,6 +134,28 @@ async def test_a_visitor_compares_the_plans_before_signing_up(shop: Api, open_pa
     await page.press("Choose Starter")
 
     await page.heads("Create an account")
+
+
+async def test_nothing_is_for_sale_if_the_service_accepts_no_payments(open_api: OpenApi, open_page: OpenPage) -> None:
+    api = await open_api(billing="on")
+    page = await open_page(api)
+    await page.open("plan")
+    await page.sees("This service does not accept payments yet")
+    await page.sees("5 books per month, up to 60,000 words each")
+    await page.misses("Choose")
+    account = await sign_in(page, api)
+    book = await account.outlined()
+
+    await page.load("plan")
+    await page.sees("This service does not accept payments yet")
+    await page.sees("One credit pays for one book beyond your plan.")
+    await page.sees("Automated production")
+    for name in ("Choose", "Buy", "Subscribe"):
+        await page.misses(name)
+    await page.open(f"books/{book['id']}/outline")
+    await page.press("Create the whole book")
+
+    await page.sees("This service does not accept payments yet, so you cannot buy it here.")
 
 
 async def test_a_failed_payment_shows_how_long_the_plan_is_kept(shop: Api, open_page: OpenPage) -> None:

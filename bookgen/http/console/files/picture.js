@@ -7,7 +7,7 @@ import { language, languages, toAccount } from "./idea.js";
 import { go } from "./router.js";
 import { current, PICTURE } from "./session.js";
 import { useSignal } from "./signal.js";
-import { settings } from "./site.js";
+import { isSelling, settings } from "./site.js";
 import { Field, Heading, Notice, Problem, useWork } from "./ui.js";
 
 const AGES = { "0-3": "up to 3 years", "3-5": "3 to 5 years", "6-8": "6 to 8 years", "9-12": "9 to 12 years" };
@@ -38,7 +38,7 @@ export default function NewPictureBook() {
       <p>Each two-page spread gets a short text and one picture. The main character looks the same in all of them.</p>
       <p><a href="#/new">Create a book with chapters instead</a></p>
       ${needed?.uses === 0 && html`
-        <${Notice}><p>Picture books need the add-on “${needed.addon.name}”. What you typed here is kept while you pay.</p>
+        <${Notice}><p>Picture books need the add-on “${needed.addon.name}”. What you type here is kept${isSelling(site) ? " while you pay" : ""}.</p>
           <div class="row"><${BuyAddon} ...${needed} /></div><//>`}
       <form onSubmit=${run}>
         <${Field} label="Title" maxlength="200" required dir="auto" ...${field("title")} />

@@ -6,9 +6,12 @@ import { count, date, price, words } from "./format.js";
 import { html } from "./hooks.js";
 import { useResource } from "./live.js";
 import { Awaited, isAwaited, leave } from "./paying.js";
+import { useSignal } from "./signal.js";
+import { isSelling, settings } from "./site.js";
 import { Action } from "./ui.js";
 
 export function Credits({ packages, wallet }) {
+  const selling = isSelling(useSignal(settings));
   const { data: rows } = useResource("/auth/credits/transactions/");
   const buy = (one) => async () => leave((await post("/auth/credits/checkout/", { package: one.slug })).url, "credits", wallet?.balance);
   return html`
@@ -20,7 +23,7 @@ export function Credits({ packages, wallet }) {
         <li key=${one.id} class="card"><h3>${one.name}${one.is_popular && html` <span class="quiet">· popular</span>`}</h3>
           <p><b>${price(one.price_cents / 100)}</b> <span class="quiet">${one.credits > 1 && `${price(one.price_per_book_cents / 100)} per book${one.savings_percent > 0 ? `, ${one.savings_percent}% less` : ""}`}</span></p>
           <p class="quiet">${one.credits === 1 ? "1 credit pays" : `${count(one.credits, "credit")}. Each pays`} for one book of up to ${words(one.words_per_book)}.</p>
-          <${Action} aria-label="Buy ${one.name}" busy=${OPENING} work=${buy(one)}>Buy<//></li>`)}
+          ${selling && html`<${Action} aria-label="Buy ${one.name}" busy=${OPENING} work=${buy(one)}>Buy<//>`}</li>`)}
     </ul>
     ${rows?.length > 0 && html`
       <details><summary>Account activity</summary>
@@ -39,8 +42,9 @@ export function Addons({ addons, owned }) {
 }
 
 function Owned({ addon, uses }) {
+  const selling = isSelling(useSignal(settings));
   if (uses === UNLIMITED) return html`<p><b>Active</b></p>`;
-  return html`${uses > 0 && html`<p><b>${count(uses, "use")} left</b></p>`}<div class="row"><${BuyAddon} addon=${addon} uses=${uses} /></div>`;
+  return html`${uses > 0 && html`<p><b>${count(uses, "use")} left</b></p>`}${selling && html`<div class="row"><${BuyAddon} addon=${addon} uses=${uses} /></div>`}`;
 }
 
 export function Invoices() {
