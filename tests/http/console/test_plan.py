@@ -73,7 +73,7 @@ async def test_an_add_on_is_bought_where_it_is_needed_and_its_use_is_counted(
     page = await open_page(shop)
     book = await (await sign_in(page, shop)).outlined()
     await page.open(f"books/{book['id']}/outline")
-    await page.press("Create the whole book")
+    await page.press("Write, proofread and make files")
     await page.sees("This needs the add-on “Automated production”.")
     await page.until("!document.querySelector('dialog').innerText.includes('Start')")
 
@@ -81,7 +81,7 @@ async def test_an_add_on_is_bought_where_it_is_needed_and_its_use_is_counted(
 
     await page.sees("1 use left")
     await page.open(f"books/{book['id']}/outline")
-    await page.press("Create the whole book")
+    await page.press("Write, proofread and make files")
     await page.sees("This takes one use of your add-on “Automated production” (1 use left).")
     await page.named("Start")
 
@@ -153,7 +153,7 @@ async def test_nothing_is_for_sale_if_the_service_accepts_no_payments(open_api: 
     for name in ("Choose", "Buy", "Subscribe"):
         await page.misses(name)
     await page.open(f"books/{book['id']}/outline")
-    await page.press("Create the whole book")
+    await page.press("Write, proofread and make files")
 
     await page.sees("This service does not accept payments yet, so you cannot buy it here.")
 

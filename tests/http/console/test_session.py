@@ -61,7 +61,7 @@ async def test_an_expired_session_is_renewed_without_leaving_the_view(page: Brow
     await page.fill("Password for ada", PASSWORD)
     await page.keys(Keys.ENTER)
 
-    await page.sees("Write the book")
+    await page.sees("Write the chapters")
     await page.misses("Your session has expired")
 
 

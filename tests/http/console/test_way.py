@@ -47,18 +47,18 @@ async def test_an_idea_becomes_files_by_keyboard_alone(page: BrowserPage, tmp_pa
     await page.tab_to("Generate outline")
     await page.keys(Keys.ENTER)
 
-    await page.sees("Write the book")
+    await page.sees("Write the chapters")
     await page.sees("sample text. They do not follow your idea.")
     first = await page.script("return document.querySelector('.entry input').value")
     await page.tab_to("Move chapter 1 down")
     await page.keys(Keys.ENTER)
     await page.tab_to("Save outline")
     await page.keys(Keys.ENTER)
-    await page.sees("Write the book")
+    await page.sees("Write the chapters")
     second = await page.script("return document.querySelectorAll('.entry input[maxlength]')[1].value")
     assert second == first
 
-    await page.tab_to("Write the book")
+    await page.tab_to("Write the chapters")
     await page.keys(Keys.ENTER)
     await page.sees("Writing")
     await page.until("location.hash.endsWith('/writing')")

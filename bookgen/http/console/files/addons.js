@@ -11,6 +11,7 @@ import { isSelling, settings } from "./site.js";
 import { Action } from "./ui.js";
 
 export const PRODUCTION = "automated-production";
+export const PRODUCE = "Write, proofread and make files"; // what the page calls a production
 export const PICTURE_BOOKS = "childrens-book";
 export const UNLIMITED = -1;
 export const OPENING = "Opening the payment page …";

@@ -1,5 +1,6 @@
 // The outline: viewed, edited, reordered, reworked. Edits are stored on this device until the service has saved them.
 
+import { PRODUCE } from "./addons.js";
 import { get, post } from "./api.js";
 import { ChapterPlan, planFields, wirePlan } from "./chapterplan.js";
 import { count, inLanguage, number } from "./format.js";
@@ -31,7 +32,7 @@ function FirstOutline({ book, set, reload }) {
       <${Produce} book=${book} reload=${reload} />
       <a href="#/books/${book.id}/details">Edit the idea first</a>
     </div>
-    <p class="quiet">“Create the whole book” continues to the finished files without stopping.</p>`;
+    <p class="quiet">“${PRODUCE}” continues from the outline to the finished files without stopping.</p>`;
 }
 
 /** A notice for a service without a language model: the sample story does not follow the author's idea. */
@@ -122,7 +123,7 @@ function Start({ book, written, reload }) {
   };
   if (left === 0) return html`<a class="button primary" href="#/books/${book.id}/read">Read the book</a>`;
   return html`
-    <${Action} kind="primary" work=${begin}>${written ? `Write the remaining ${count(left, "chapter")}` : "Write the book"}<//>
+    <${Action} kind="primary" work=${begin}>${written ? `Write the remaining ${count(left, "chapter")}` : "Write the chapters"}<//>
     <${Produce} book=${book} reload=${reload} />
     ${!written && html`<span class="quiet"><${Estimate} book=${book} /></span>`}`;
 }

@@ -1,6 +1,6 @@
 // What is bought besides a plan: credits and add-ons, and the invoices of all purchases.
 
-import { BuyAddon, OPENING, UNLIMITED, usesLeft } from "./addons.js";
+import { BuyAddon, OPENING, PRODUCE, PRODUCTION, UNLIMITED, usesLeft } from "./addons.js";
 import { post } from "./api.js";
 import { count, date, price, words } from "./format.js";
 import { html } from "./hooks.js";
@@ -37,7 +37,7 @@ export function Addons({ addons, owned }) {
     <h2>Add-ons</h2>
     <ul class="plain formats">
       ${addons.map((addon) => html`
-        <li key=${addon.id} class="card"><h3>${addon.name}</h3><p class="quiet">${addon.description}</p><${Owned} addon=${addon} uses=${usesLeft(addon, owned)} /></li>`)}
+        <li key=${addon.id} class="card"><h3>${addon.name}</h3><p class="quiet">${addon.description}${addon.slug === PRODUCTION && ` For the button “${PRODUCE}”.`}</p><${Owned} addon=${addon} uses=${usesLeft(addon, owned)} /></li>`)}
     </ul>`;
 }
 
