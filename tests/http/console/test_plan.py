@@ -178,8 +178,12 @@ async def test_book_details_can_be_changed_without_an_allowance_for_new_books(sh
     assert (await account.get("/auth/subscriptions/book-creation-options/")).body["max_words"] == 0
 
     await page.open("new")
-    await page.sees("no books left in this billing period, and you have no credits. The next period begins on ")
+    await page.sees("no books left in this billing period, and you have no credits left, so")
+    await page.sees("The next period begins on ")
     await page.named("See your plan")
+    await page.until("document.querySelector('form button.primary[aria-disabled=true]')")
+    await page.press("Create book")
+    await page.misses("Wait for the next period")
     await page.misses("At most 0")
     await page.open(f"books/{book['id']}/details")
     await page.fill("Title", "The Salt Roads")
