@@ -157,3 +157,13 @@ async def test_nothing_is_too_low_for_a_finger_on_a_phone(page: BrowserPage, vis
     await page.touch(False)
 
     assert {view: small for view, small in found.items() if small} == {}
+
+
+async def test_an_announcement_leaves_the_lower_half_of_a_phone_free(page: BrowserPage, visitor: Api) -> None:
+    book = await (await sign_in(page, visitor)).outlined()
+    await page.width(390, 844)
+    await page.open(f"books/{book['id']}/details")
+    await page.fill("Title", "The Salt Road")
+    await page.press("Save")
+
+    await page.until("document.querySelector('.said')?.getBoundingClientRect().bottom < 422")
