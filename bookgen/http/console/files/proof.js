@@ -27,11 +27,12 @@ export default function Proof({ book, reload }) {
     choose(made.id);
     await again();
   };
+  const runs = (kind) => reports.some((one) => one.kind === kind && OPEN.has(one.status));
   return html`
     <${Heading}>Proofread<//>
     <div class="row">
-      <${Action} kind=${report ? "" : "primary"} work=${started("/proofreading-reports/", { book: book.id })}>${report ? "Check the book again" : "Check the book"}<//>
-      ${site && !onlyRules && html`<${Action} work=${started(`/books/${book.id}/review/`)}>Have an editor read it<//>`}
+      <${Action} kind=${report ? "" : "primary"} work=${started("/proofreading-reports/", { book: book.id })} ...${off(runs("proofreading"))}>${report ? "Check the book again" : "Check the book"}<//>
+      ${site && !onlyRules && html`<${Action} work=${started(`/books/${book.id}/review/`)} ...${off(runs("review"))}>Have an editor read it<//>`}
       ${reports.length > 1 && html`
         <${Field} as="select" label="Report" value=${report.id} onChange=${(event) => choose(Number(event.target.value))}>
           ${reports.map((one) => html`<option value=${one.id} selected=${one.id === report.id}>${time(one.created_at)}, ${found(one)}</option>`)}<//>`}
