@@ -102,7 +102,7 @@ window.fetch = async (url, told) => {
   const body = await reply.json();
   Object.assign(body.generation_progress ?? body, {
     generation_status: "running", mode: "automated", estimated_seconds_remaining: null,
-    status_message: "Proofreading the book. All 2 chapters are written.",
+    status_message: "Proofreading the book. Both chapters are written.",
   });
   return new Response(JSON.stringify(body), { headers: reply.headers });
 };

@@ -101,7 +101,7 @@ async def test_chapters_appear_as_they_are_finished(
     await account.until(running["id"], "completed")
     await page.look()
 
-    await page.sees("Completed. All 2 chapters are written.")
+    await page.sees("Completed. Both chapters are written.")
     await page.misses("in progress")
     await page.named("Download")
 
@@ -121,7 +121,7 @@ async def test_a_book_with_a_new_outline_can_be_written_again(
     await account.until(book["id"], "completed")
     await page.look()
 
-    await page.sees("Completed. All 2 chapters are written.")
+    await page.sees("Completed. Both chapters are written.")
 
 
 async def test_a_stopped_rewrite_shows_which_chapters_are_new(
