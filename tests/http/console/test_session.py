@@ -145,6 +145,10 @@ async def test_signing_out_removes_the_typed_idea(page: BrowserPage, visitor: Ap
 
     await page.open("account")
     await page.press("Sign out")
+    await page.sees("This discards the new book that you started to describe.")
+    await page.press("Cancel")
+    await page.press("Sign out")
+    await page.press("Discard and sign out")
     await page.sees("Turn an idea into a book")
 
     await page.open(form)

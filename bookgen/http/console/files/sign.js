@@ -3,7 +3,7 @@
 import { post } from "./api.js";
 import { html, useEffect, useState } from "./hooks.js";
 import { go, instead } from "./router.js";
-import { current, ended, IDEA, PICTURE, signIn, signOut } from "./session.js";
+import { current, ended, hasIdea, signIn, signOut } from "./session.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
 import { Check, Dialog, Field, Heading, Notice, Problem, useWork } from "./ui.js";
@@ -142,7 +142,6 @@ export function SignInAgain() {
     signOut();
     go("#/signin");
   };
-  const hasIdea = [IDEA, PICTURE].some((place) => localStorage.getItem(place));
   return html`
     <${Dialog} title="Your session has expired" closable=${false}>
       <p>What you typed is kept. Sign in again to continue where you left off.</p>
@@ -155,7 +154,7 @@ export function SignInAgain() {
       </form>
       <${Google} client=${site?.google_client_id} kept=${current.value?.kept} />
       <${NoPassword} email=${email} />
-      ${hasIdea && html`<p class="quiet">“Sign out” discards the new book that you started to describe.</p>`}
+      ${hasIdea() && html`<p class="quiet">“Sign out” discards the new book that you started to describe.</p>`}
     <//>`;
 }
 
