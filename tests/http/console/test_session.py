@@ -91,6 +91,30 @@ async def test_a_user_without_a_password_can_set_one_and_continue(
     assert await page.value("Title") == "The Salt Road"
 
 
+async def test_a_typed_password_can_be_shown(page: BrowserPage, visitor: Api) -> None:
+    await visitor.as_new_account("ada")
+    await page.open("signin")
+    await page.fill("E-mail address or username", "ada")
+    await page.fill("Password", PASSWORD)
+
+    await page.press("Show password")
+    await page.until("document.querySelector('[name=password]').type === 'text'")
+    await page.press("Show password")
+    await page.until("document.querySelector('[name=password]').type === 'password'")
+
+    await page.script("document.querySelector('form button.primary').click()")
+    await page.named("Account")
+
+
+async def test_sign_in_is_the_current_page_only_while_its_form_is_shown(page: BrowserPage) -> None:
+    await page.open("signin")
+    await page.until("document.querySelector('.bar [aria-current]')?.innerText === 'Sign in'")
+
+    await page.press("Create an account")
+
+    await page.until("!document.querySelector('.bar [aria-current]')")
+
+
 async def test_a_wrong_password_is_reported_and_the_typed_text_stays(page: BrowserPage, visitor: Api) -> None:
     page.expected.append("401")
     await visitor.as_new_account("ada")
