@@ -84,11 +84,11 @@ async def test_chapter_plans_can_be_read_during_writing(page: BrowserPage, accou
     await author.asked.wait()
 
     await page.open(f"books/{book['id']}/outline")
-    await page.press("Plan of chapter 2: 1 scene")
+    await page.press("Chapter plan of chapter 2: 1 scene")
 
     await page.sees("The quay · Mara · She stays")
     await page.sees("A lamp goes out.")
-    await page.misses("Plan of chapter 1")
+    await page.misses("Chapter plan of chapter 1")
     assert await page.findings() == []
 
 

@@ -173,7 +173,7 @@ function Entry({ entry, at, entries, edit, book, fields, fixed, chosen, toggle, 
             ${planned(true)}
           </div>`}
       <div class="row tight">
-        ${toggle && html`<${Check} label="Rework" aria-label="Rework ${name}" checked=${chosen} onChange=${toggle} />`}
+        ${toggle && html`<${Check} label="Change with AI" aria-label="Change with AI: ${name}" checked=${chosen} onChange=${toggle} />`}
         <button type="button" class="icon" aria-label="Move ${name} up" onClick=${() => move(-1)} ...${off(at === 0 || fixed)}>↑</button>
         <button type="button" class="icon" aria-label="Move ${name} down" onClick=${() => move(1)} ...${off(at === entries.length - 1 || fixed)}>↓</button>
         <button type="button" class="icon" aria-label="Remove ${name}" onClick=${remove} ...${off(entries.length === 1 || fixed)}>×</button>
@@ -194,7 +194,7 @@ function Rework({ book, ids, set, done }) {
     <div class="rework">
       <${Field} as="textarea" rows="2" maxlength="2000" label="What should change? (${count(ids.length, "chapter")})" value=${instructions ?? ""}
         onInput=${(event) => write(event.target.value)} hint=${texts ? `${count(texts, "written chapter")} will be cleared and saved to the history. The next run writes ${texts === 1 ? "it" : "them"} again.` : ""} />
-      <${Action} kind="primary" busy="Reworking …" work=${rework}>Rework ${count(ids.length, "chapter")}<//>
+      <${Action} kind="primary" busy="Changing …" work=${rework}>Change ${count(ids.length, "chapter")}<//>
     </div>`;
 }
 
