@@ -161,6 +161,18 @@ async def test_nothing_is_too_low_for_a_finger_on_a_phone(page: BrowserPage, vis
     assert {view: small for view, small in found.items() if small} == {}
 
 
+async def test_the_head_of_a_book_leaves_most_of_a_phone_to_the_view(page: BrowserPage, visitor: Api) -> None:
+    book = await (await sign_in(page, visitor)).written(title="The Salt Road")
+    await page.width(390, 844)
+    await page.touch(True)
+    await page.open(f"books/{book['id']}/read")
+    await page.named("Preview pages")
+
+    top = await page.script("return document.querySelector('h1').getBoundingClientRect().top")
+    await page.touch(False)
+    assert top < 270
+
+
 async def test_an_announcement_leaves_the_lower_half_of_a_phone_free(page: BrowserPage, visitor: Api) -> None:
     book = await (await sign_in(page, visitor)).outlined()
     await page.width(390, 844)
