@@ -174,7 +174,7 @@ class Config(BaseSettings):
     revision: Literal["off", "report", "apply", "compare"] = setting(
         "apply",
         "off, report, apply or compare",
-        'What "Create the whole book" does with its editor\'s findings. `report`: list them. '
+        'What "Write, proofread and make files" does with its editor\'s findings. `report`: list them. '
         "`apply`: make small edits. `compare`: make only edits that win two blind comparisons with the draft. "
         "`off`: no editor reads the book.",
     )

@@ -149,10 +149,10 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
             return _without_text(report)
         case RunStatus.COMPLETED if run.mode is RunMode.AUTOMATED:
             ready = "the cover and the files" if run.makes_cover else "the files"
-            made = f"Completed. All {total} chapters are written, {ready} are ready. {run.remark}"
+            made = f"Completed. {_all_written(total)}, {ready} are ready. {run.remark}"
             return f"{made.rstrip()}{_worth_a_look(report)}"
         case RunStatus.COMPLETED:
-            return f"Completed. All {total} chapters are written.{_worth_a_look(report)}"
+            return f"Completed. {_all_written(total)}.{_worth_a_look(report)}"
         case RunStatus.ERROR if doing:
             return f"Failed while {doing}. {(run.failure or {}).get('message', '')}".rstrip()
         case RunStatus.ERROR:
@@ -173,8 +173,15 @@ def _worth_a_look(report: RunProgress) -> str:
     return f" Check the {'finding' if count == 1 else f'{count} findings'} in the quality notes." if count else ""
 
 
+def _all_written(chapters: int) -> str:
+    """Say that all chapters of a book with this many are written."""
+    if chapters == 1:
+        return "The chapter is written"
+    return "Both chapters are written" if chapters == 2 else f"All {chapters} chapters are written"
+
+
 def _written(report: RunProgress) -> str:
-    return f" All {report.done} chapters are written." if 0 < report.counts.chapters == report.done else ""
+    return f" {_all_written(report.done)}." if 0 < report.counts.chapters == report.done else ""
 
 
 def _rewritten(report: RunProgress) -> str:

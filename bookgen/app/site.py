@@ -26,6 +26,7 @@ def site(config: Config, model: TextModel) -> Site:
         email_verification_required=config.email_verification == "mandatory",
         google_client_id=config.google_client_id or None,
         billing_enabled=config.billing_enabled,
+        accepts_payments=config.billing_enabled and bool(config.stripe_secret_key),
         sends_mail=config.smtp_url is not None,
         stripe_publishable_key=config.stripe_publishable_key or None,
         models=(model.name,),

@@ -29,13 +29,13 @@ USED_UP = (
     "This book was rewritten so often that it has used up the words of one book of your plan. If you resume it, it "
     "counts as another book."
 )
-HELD = "Your remaining books this month are reserved for books in progress, and none of your credits covers this book."
-WAIT_OR_UPGRADE = "Wait for the next period, or choose a larger plan."
-SENTENCES = {
-    Allowance.BOOKS: "Your plan has no books left this period, and none of your credits covers this book.",
-    Allowance.AI_IMAGES: f"Your plan has too few images left this period. {WAIT_OR_UPGRADE}",
-    Allowance.AI_EDITS: f"Your plan has too few AI edits left this period. {WAIT_OR_UPGRADE}",
-    Allowance.PROOFREADING_CHECKS: f"Your plan has no proofreading checks left this period. {WAIT_OR_UPGRADE}",
+NO_BOOKS = "Your plan has no books left this period"
+HELD = "Your remaining books this month are reserved for books in progress"
+NAMES = {
+    Allowance.BOOKS: "books",
+    Allowance.AI_IMAGES: "images",
+    Allowance.AI_EDITS: "AI edits",
+    Allowance.PROOFREADING_CHECKS: "proofreading checks",
 }
 
 
@@ -220,7 +220,7 @@ class Quota:
         used = await self._used(db, standing, allowance)
         room = left(standing.plan.features.limit(allowance), used + in_flight)
         if room != UNLIMITED and room < amount:
-            raise QuotaExceeded(SENTENCES[allowance], **self._exhausted(standing, allowance, used, in_flight))
+            raise self._too_little(standing, allowance, used, in_flight, amount)
 
     async def spend(self, db: DB, account_id: int, allowance: Allowance, amount: int = 1) -> None:
         """Count `amount` of the allowance as used. If less is left, raise QuotaExceeded and count nothing."""
@@ -228,7 +228,7 @@ class Quota:
         limit, period = standing.plan.features.limit(allowance), standing.period
         if not await usage.spend(db, account_id, period.start, period.end, allowance, limit, amount):
             used = await self._used(db, standing, allowance)
-            raise QuotaExceeded(SENTENCES[allowance], **self._exhausted(standing, allowance, used, 0))
+            raise self._too_little(standing, allowance, used, 0, amount)
 
     async def _used(self, db: DB, standing: Standing, allowance: Allowance) -> int:
         period = standing.period
@@ -246,17 +246,28 @@ class Quota:
         details = self._exhausted(funds.standing, Allowance.BOOKS, funds.books_used, funds.books_held)
         larger = larger_plan(plan, await plans.list_active(db), words)
         upgrade = {"url": self.upgrade_url, "plan": larger and larger.slug, "credits_url": self.credits_url}
-        sentence = HELD if funds.books_held else SENTENCES[Allowance.BOOKS]
+        sentence = HELD if funds.books_held else NO_BOOKS
+        has_credits = any(lot.available for lot in funds.lots)
+        credits_text = "none of your credits covers this book" if has_credits else "you have no credits left"
         advice = f", or choose the {larger.name} plan, which has more books" if larger else ""
-        raise BookQuotaExceeded(f"{sentence} Wait for the next period{advice}.", **details, upgrade=upgrade)
+        message = f"{sentence}, and {credits_text}. Wait for the next period{advice}."
+        raise BookQuotaExceeded(message, **details, upgrade=upgrade)
 
     def _too_long(self, funds: Funds, words: int) -> PlanUpgradeRequired:
         allowed = max(funds.standing.plan.features.max_word_count_per_book, funds.max_words)
         sentence = f"Your plan and credits cover books of up to {allowed:,} words (got {words:,})."
-        return self._beyond(f"{sentence} Lower the target word count, or choose a larger plan.", words, allowed)
+        return self._beyond(f"{sentence} Plan a shorter book, or choose a larger plan.", words, allowed)
 
     def _beyond(self, sentence: str, words: int, allowed: int) -> PlanUpgradeRequired:
         return PlanUpgradeRequired(sentence, requested=words, max_allowed=allowed, upgrade_url=self.upgrade_url)
+
+    def _too_little(self, standing: Standing, allowance: Allowance, used: int, held: int, amount: int) -> QuotaExceeded:
+        details = self._exhausted(standing, allowance, used, held)
+        end = standing.period.end
+        room = f"You have {details['remaining']} of {details['limit']} {NAMES[allowance]} left"
+        need = f"; this needs {amount}" if amount > 1 else ""
+        advice = "Wait for the next period, or choose a larger plan."
+        return QuotaExceeded(f"{room} until {end:%b} {end.day}, {end.year}{need}. {advice}", **details)
 
     def _exhausted(self, standing: Standing, allowance: Allowance, used: int, held: int) -> dict[str, object]:
         return self.exhausted(standing, allowance, standing.plan.features.limit(allowance), used, held)

@@ -91,6 +91,7 @@ async def public_settings(request: web.Request) -> web.Response:
         features={
             "google_sign_in": site.google_client_id is not None,
             "billing": site.billing_enabled,
+            "payments": site.accepts_payments,
             "email": site.sends_mail,
             "registration": site.registration_enabled,
             "support_assistant": True,

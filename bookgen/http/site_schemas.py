@@ -81,7 +81,15 @@ class PublicSettingsSchema(Schema):
     languages = fields.List(fields.Nested(LanguageChoiceSchema), required=True)
     export_formats = fields.List(fields.Nested(ExportFormatSchema), required=True)
     export_settings = fields.Dict(required=True)
-    features = fields.Dict(keys=fields.String(), values=fields.Boolean(), required=True)
+    features = fields.Dict(
+        keys=fields.String(),
+        values=fields.Boolean(),
+        required=True,
+        metadata={
+            "description": "What is turned on: `google_sign_in`; `billing` (plans with limits); `payments` (plans, "
+            "credits and add-ons can be bought); `email`; `registration`; `support_assistant`."
+        },
+    )
 
 
 class AccountCountsSchema(Schema):

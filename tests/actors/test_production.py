@@ -142,12 +142,12 @@ async def test_an_idea_becomes_a_book_with_a_cover_and_files(
 
 SAYINGS = {
     RunPhase.OUTLINE: ("Drafting the outline.", 0.0),
-    RunPhase.REVIEW: ("Reviewing the book. All 2 chapters are written.", 33.3),
-    RunPhase.PROOFREADING: ("Proofreading the book. All 2 chapters are written.", 44.4),
-    RunPhase.CORRECTIONS: ("Applying safe corrections. All 2 chapters are written.", 55.6),
-    RunPhase.BLURB: ("Writing the blurb. All 2 chapters are written.", 66.7),
-    RunPhase.COVER: ("Making the cover. All 2 chapters are written.", 77.8),
-    RunPhase.FILES: ("Making the files. All 2 chapters are written.", 88.9),
+    RunPhase.REVIEW: ("Reviewing the book. Both chapters are written.", 33.3),
+    RunPhase.PROOFREADING: ("Proofreading the book. Both chapters are written.", 44.4),
+    RunPhase.CORRECTIONS: ("Applying safe corrections. Both chapters are written.", 55.6),
+    RunPhase.BLURB: ("Writing the blurb. Both chapters are written.", 66.7),
+    RunPhase.COVER: ("Making the cover. Both chapters are written.", 77.8),
+    RunPhase.FILES: ("Making the files. Both chapters are written.", 88.9),
 }
 
 

@@ -67,6 +67,13 @@ def test_the_status_of_a_finished_book_counts_its_findings() -> None:
     )
 
 
+@pytest.mark.parametrize(("chapters", "said"), [(1, "The chapter is written."), (2, "Both chapters are written.")])
+def test_the_status_of_a_short_book_names_its_chapters_as_people_do(chapters: int, said: str) -> None:
+    counts = ChapterCounts(chapters=chapters, texts=chapters, kept=chapters)
+
+    assert status.message(replace(progress(RunStatus.COMPLETED, None), counts=counts)) == f"Completed. {said}"
+
+
 def test_an_outage_of_the_model_is_not_shown_for_runs_that_are_not_waiting_for_it() -> None:
     assert status.message(progress(RunStatus.PAUSED, None), AWAY) == "Paused. 3 of 10 chapters finished."
     assert status.message(progress(RunStatus.RUNNING, NOW), None) == "Writing chapter 4 of 10."

@@ -63,7 +63,7 @@ async def test_of_two_concurrent_starts_for_the_last_allowance_one_succeeds(make
 
     refused = [result for result in results if isinstance(result, BookQuotaExceeded)]
     assert len(refused) == 7
-    assert "reserved for books in progress" in str(refused[0])
+    assert "reserved for books in progress, and you have no credits left. Wait" in str(refused[0])
     assert refused[0].details == {
         "quota_type": "books",
         "limit": 1,
@@ -405,6 +405,10 @@ async def test_work_in_flight_reduces_what_is_left(pool, quota, make_account):
     with pytest.raises(QuotaExceeded) as one_is_left:
         await quota.require(pool, standing, Allowance.AI_EDITS, in_flight=1, amount=2)
     assert one_is_left.value.details["remaining"] == 1
+    end = standing.period.end
+    date = f"{end:%b} {end.day}, {end.year}"
+    assert str(refused.value).startswith(f"You have 0 of 5 AI edits left until {date}. Wait for the next period")
+    assert str(one_is_left.value).startswith(f"You have 1 of 5 AI edits left until {date}; this needs 2. Wait")
 
 
 async def test_counted_images_are_kept_even_if_removing_their_hold_fails(database, quota, make_account):

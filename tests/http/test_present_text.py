@@ -144,7 +144,7 @@ async def test_the_list_counts_the_findings_of_a_finished_book_too(api: Api) -> 
 
     done = await told(api, book)
 
-    assert done["status_message"] == "Completed. All 2 chapters are written. Check the 2 findings in the quality notes."
+    assert done["status_message"] == "Completed. Both chapters are written. Check the 2 findings in the quality notes."
 
 
 async def test_the_counts_include_chapters_added_or_removed_later(api: Api) -> None:

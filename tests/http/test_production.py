@@ -71,7 +71,7 @@ async def test_one_call_makes_the_book_and_the_files_of_the_plan(open_api: OpenA
     assert (started["mode"], started["book_id"]) == ("automated", book["id"])
     assert (over["mode"], over["task_id"], over["percentage"]) == ("automated", started["task_id"], 100.0)
     said, _, _ = over["status_message"].partition(" Check the ")  # the sample text may have findings
-    assert said == "Completed. All 2 chapters are written, the cover and the files are ready."
+    assert said == "Completed. Both chapters are written, the cover and the files are ready."
     shown = (await api.get(f"/books/{book['id']}/")).body
     assert shown["status"] == "completed"
     assert all(chapter["content"] for chapter in shown["chapters"])
@@ -93,7 +93,7 @@ async def test_a_production_without_a_cover_makes_everything_else(painting: Api,
     over = await painting.until(book["id"], "completed")
 
     assert started.status == 202
-    assert over["status_message"].startswith("Completed. All 2 chapters are written, the files are ready.")
+    assert over["status_message"].startswith("Completed. Both chapters are written, the files are ready.")
     assert (await painting.get(f"/books/{book['id']}/")).body["covers"] == []
     assert await files(painting, book) == sorted(FORMATS)
     assert (server.requests, await images_used(painting)) == ([], 0)

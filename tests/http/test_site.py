@@ -75,6 +75,14 @@ async def test_public_settings_list_all_allowed_values(visitor: Api) -> None:
     assert settings["models"] == ["offline"]
     assert settings["google_client_id"] is None
     assert settings["billing_enabled"] is False
+    assert settings["features"]["payments"] is False
+
+
+async def test_public_settings_say_whether_something_can_be_bought(shop: Api, open_api: OpenApi) -> None:
+    unpaid = await open_api(billing="on")
+    selling = [(await api.get("/public-settings/")).body["features"] for api in (shop, unpaid)]
+
+    assert [(features["billing"], features["payments"]) for features in selling] == [(True, True), (True, False)]
 
 
 async def test_the_assistant_answers_from_public_documents(visitor: Api) -> None:

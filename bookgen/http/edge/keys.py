@@ -41,6 +41,7 @@ class Site:
     email_verification_required: bool
     google_client_id: str | None
     billing_enabled: bool
+    accepts_payments: bool  # billing is on and the payment processor is set up
     sends_mail: bool  # else e-mails are written to a folder for the operator
     stripe_publishable_key: str | None
     models: Sequence[str]

@@ -93,6 +93,7 @@ async def test_export_settings_are_saved_with_the_book(
     await page.press("Download as PDF")
     await page.until("window.asked.length === 1")
     assert await page.script("return window.asked[0]") == look
+    await page.sees("Downloaded “")
     await page.press("Reset to defaults")
     await page.misses("Saved with the book.")
     assert (await account.get(f"/books/{book['id']}/")).body["export_settings"] == {}

@@ -76,7 +76,7 @@ async def test_saving_the_outline_moves_the_focus_to_the_next_step(page: Browser
     await pressed(page, "Save outline")
 
     await page.wait_for(COMES, "document.activeElement.matches('.row')")
-    assert "Write the book" in await page.script("return document.activeElement.innerText")
+    assert "Write the chapters" in await page.script("return document.activeElement.innerText")
 
 
 @pytest.mark.parametrize("key", [Keys.ENTER, Keys.ESCAPE], ids=["cancelled", "escaped"])

@@ -124,19 +124,19 @@ async def test_the_page_says_that_a_book_was_deleted_elsewhere(
 
 async def test_unsaved_rework_instructions_are_restored(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
     wish = "What should change? (1 chapter)"
-    await page.press("Rework chapter 2")
+    await page.press("Change with AI: chapter 2")
     await page.until(
         "document.querySelectorAll('.entry')[1].querySelector('.rework')"
     )  # the editor of the chapter whose rework was requested
     await page.fill(wish, "More rain.")
     await page.load(f"books/{book['id']}/outline")
 
-    await page.press("Rework chapter 2")
+    await page.press("Change with AI: chapter 2")
     assert await page.value(wish) == "More rain."
-    await page.press("Rework 1 chapter")
+    await page.press("Change 1 chapter")
     await page.misses(wish)
 
-    await page.press("Rework chapter 2")
+    await page.press("Change with AI: chapter 2")
     assert await page.value(wish) == ""
 
 
@@ -155,7 +155,7 @@ async def test_saving_the_plan_of_a_chapter_leaves_other_plans_unchanged(
     await page.load(f"books/{book['id']}/outline")
     await page.misses("The quay, at dusk")
 
-    await page.press("Plan of chapter 2: 1 scene, 1 set-up")
+    await page.press("Chapter plan of chapter 2: 1 scene, 1 set-up")
     assert await page.value("Place") == "The quay, at dusk"
     await page.fill("Turn", "She goes")
     await page.fill("Pays off", "the letter\n\nthe debt")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from tests.fakes.stripe_server import FakeStripe
-from tests.http.conftest import Api
+from tests.http.conftest import Api, OpenApi
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import OpenPage, sign_in
 
@@ -73,7 +73,7 @@ async def test_an_add_on_is_bought_where_it_is_needed_and_its_use_is_counted(
     page = await open_page(shop)
     book = await (await sign_in(page, shop)).outlined()
     await page.open(f"books/{book['id']}/outline")
-    await page.press("Create the whole book")
+    await page.press("Write, proofread and make files")
     await page.sees("This needs the add-on “Automated production”.")
     await page.until("!document.querySelector('dialog').innerText.includes('Start')")
 
@@ -81,7 +81,7 @@ async def test_an_add_on_is_bought_where_it_is_needed_and_its_use_is_counted(
 
     await page.sees("1 use left")
     await page.open(f"books/{book['id']}/outline")
-    await page.press("Create the whole book")
+    await page.press("Write, proofread and make files")
     await page.sees("This takes one use of your add-on “Automated production” (1 use left).")
     await page.named("Start")
 
@@ -136,6 +136,28 @@ async def test_a_visitor_compares_the_plans_before_signing_up(shop: Api, open_pa
     await page.heads("Create an account")
 
 
+async def test_nothing_is_for_sale_if_the_service_accepts_no_payments(open_api: OpenApi, open_page: OpenPage) -> None:
+    api = await open_api(billing="on")
+    page = await open_page(api)
+    await page.open("plan")
+    await page.sees("This service does not accept payments yet")
+    await page.sees("5 books per month, up to 60,000 words each")
+    await page.misses("Choose")
+    account = await sign_in(page, api)
+    book = await account.outlined()
+
+    await page.load("plan")
+    await page.sees("This service does not accept payments yet")
+    await page.sees("One credit pays for one book beyond your plan.")
+    await page.sees("Automated production")
+    for name in ("Choose", "Buy", "Subscribe"):
+        await page.misses(name)
+    await page.open(f"books/{book['id']}/outline")
+    await page.press("Write, proofread and make files")
+
+    await page.sees("This service does not accept payments yet, so you cannot buy it here.")
+
+
 async def test_a_failed_payment_shows_how_long_the_plan_is_kept(shop: Api, open_page: OpenPage) -> None:
     page = await open_page(shop)
     await sign_in(page, shop)
@@ -156,8 +178,12 @@ async def test_book_details_can_be_changed_without_an_allowance_for_new_books(sh
     assert (await account.get("/auth/subscriptions/book-creation-options/")).body["max_words"] == 0
 
     await page.open("new")
-    await page.sees("no books left in this billing period, and you have no credits. The next period begins on ")
+    await page.sees("no books left in this billing period, and you have no credits left, so")
+    await page.sees("The next period begins on ")
     await page.named("See your plan")
+    await page.until("document.querySelector('form button.primary[aria-disabled=true]')")
+    await page.press("Create book")
+    await page.misses("Wait for the next period")
     await page.misses("At most 0")
     await page.open(f"books/{book['id']}/details")
     await page.fill("Title", "The Salt Roads")
@@ -165,6 +191,25 @@ async def test_book_details_can_be_changed_without_an_allowance_for_new_books(sh
 
     await page.named("Saved")
     assert (await account.get(f"/books/{book['id']}/")).body["title"] == "The Salt Roads"
+
+
+async def test_deleting_a_written_book_says_that_it_still_counts(shop: Api, open_page: OpenPage) -> None:
+    page = await open_page(shop)
+    account = await sign_in(page, shop)
+    draft = await account.outlined(title="The Other")
+    book = await account.written(title="The Salt Road")
+
+    await page.open(f"books/{draft['id']}/details")
+    await page.until("document.title.startsWith('Details · The Other')")
+    await page.press("Delete book")
+    await page.sees("until you close this page.")
+    await page.misses("It still counts")
+    await page.press("Cancel")
+    await page.open(f"books/{book['id']}/details")
+    await page.until("document.title.startsWith('Details · The Salt Road')")
+    await page.press("Delete book")
+
+    await page.sees("until you close this page. It still counts as one of your books until ")
 
 
 async def test_a_subscriber_confirms_a_change_before_it_is_charged(

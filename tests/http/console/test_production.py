@@ -49,7 +49,7 @@ async def test_a_picture_book_can_be_made_by_keyboard_alone(open_page: OpenPage,
     await page.sees("The next step is a plan of 4 spreads")
     await page.tab_to("Generate outline")
     await page.keys(Keys.ENTER)
-    await page.tab_to("Write the book")
+    await page.tab_to("Write the chapters")
     await page.keys(Keys.ENTER)
     await page.until("location.hash.endsWith('/writing')")
     [book] = (await account.get("/books/")).body
@@ -78,7 +78,7 @@ async def test_a_production_shows_its_phase_and_resumes_as_a_production_after_a_
     book = await account.outlined()
     await page.open(f"books/{book['id']}/writing")
 
-    await page.press("Create the whole book")
+    await page.press("Write, proofread and make files")
     await page.press("Start")
     await author.asked.wait()
     await page.until("document.querySelector('.phases [aria-current]')?.textContent === 'Text'")
@@ -102,7 +102,7 @@ window.fetch = async (url, told) => {
   const body = await reply.json();
   Object.assign(body.generation_progress ?? body, {
     generation_status: "running", mode: "automated", estimated_seconds_remaining: null,
-    status_message: "Proofreading the book. All 2 chapters are written.",
+    status_message: "Proofreading the book. Both chapters are written.",
   });
   return new Response(JSON.stringify(body), { headers: reply.headers });
 };

@@ -121,6 +121,33 @@ async def test_a_rewritten_passage_can_be_compared_and_applied(page: BrowserPage
     assert (await account.get(path)).body["content"].startswith(new)
 
 
+# Replaces the status of every report with that of a check in progress.
+RUNNING = """
+const send = window.fetch;
+window.fetch = async (url, told) => {
+  const reply = await send(url, told);
+  if (reply.status !== 200 || !/\\/proofreading-reports\\/\\?book=/.test(url)) return reply;
+  const body = (await reply.json()).map((report) => ({ ...report, status: "running", progress: 50 }));
+  return new Response(JSON.stringify(body), { headers: reply.headers });
+};
+"""
+
+
+async def test_a_book_cannot_be_checked_again_during_a_check(page: BrowserPage, visitor: Api) -> None:
+    account = await sign_in(page, visitor)
+    book = await account.written()
+    await page.script(RUNNING)
+    await page.open(f"books/{book['id']}/proof")
+    await page.press("Check the book")
+    await page.sees("The book is being checked.")
+
+    await page.until("document.querySelector('button[aria-disabled=true]')?.innerText === 'Check the book again'")
+    await page.press("Check the book again")
+
+    await page.misses("Please wait")
+    assert len((await account.get(f"/proofreading-reports/?book={book['id']}")).body) == 1
+
+
 async def check(page: BrowserPage, account: Api, book_id: int, button: str = "Check the book") -> None:
     """Make the page poll as soon as the report is ready; by itself it polls every 15 seconds."""
     await page.press(button)

@@ -61,7 +61,7 @@ async def test_an_expired_session_is_renewed_without_leaving_the_view(page: Brow
     await page.fill("Password for ada", PASSWORD)
     await page.keys(Keys.ENTER)
 
-    await page.sees("Write the book")
+    await page.sees("Write the chapters")
     await page.misses("Your session has expired")
 
 
@@ -89,6 +89,30 @@ async def test_a_user_without_a_password_can_set_one_and_continue(
     await page.misses("Your session has expired")
     await page.named("Create book")
     assert await page.value("Title") == "The Salt Road"
+
+
+async def test_a_typed_password_can_be_shown(page: BrowserPage, visitor: Api) -> None:
+    await visitor.as_new_account("ada")
+    await page.open("signin")
+    await page.fill("E-mail address or username", "ada")
+    await page.fill("Password", PASSWORD)
+
+    await page.press("Show password")
+    await page.until("document.querySelector('[name=password]').type === 'text'")
+    await page.press("Show password")
+    await page.until("document.querySelector('[name=password]').type === 'password'")
+
+    await page.script("document.querySelector('form button.primary').click()")
+    await page.named("Account")
+
+
+async def test_sign_in_is_the_current_page_only_while_its_form_is_shown(page: BrowserPage) -> None:
+    await page.open("signin")
+    await page.until("document.querySelector('.bar [aria-current]')?.innerText === 'Sign in'")
+
+    await page.press("Create an account")
+
+    await page.until("!document.querySelector('.bar [aria-current]')")
 
 
 async def test_a_wrong_password_is_reported_and_the_typed_text_stays(page: BrowserPage, visitor: Api) -> None:
@@ -145,6 +169,10 @@ async def test_signing_out_removes_the_typed_idea(page: BrowserPage, visitor: Ap
 
     await page.open("account")
     await page.press("Sign out")
+    await page.sees("This discards the new book that you started to describe.")
+    await page.press("Cancel")
+    await page.press("Sign out")
+    await page.press("Discard and sign out")
     await page.sees("Turn an idea into a book")
 
     await page.open(form)

@@ -54,7 +54,7 @@ async def running(page: BrowserPage, account: Api, author: MoodyModel) -> dict[s
     """A book whose first chapter is being written. The run was started on the page."""
     book = await account.outlined(title="The Salt Road")
     await page.open(f"books/{book['id']}/writing")
-    await page.press("Write the book")
+    await page.press("Write the chapters")
     await author.asked.wait()
     await page.sees("Pause")
     return book
@@ -80,15 +80,15 @@ async def test_chapter_plans_can_be_read_during_writing(page: BrowserPage, accou
     plan = {"scenes": [{"place": "The quay", "people": "Mara", "turn": "She stays"}], "last_image": "A lamp goes out."}
     await account.post(f"/books/{book['id']}/update-outline/", {"chapters": [{"chapter_number": 2, "plan": plan}]})
     await page.open(f"books/{book['id']}/writing")
-    await page.press("Write the book")
+    await page.press("Write the chapters")
     await author.asked.wait()
 
     await page.open(f"books/{book['id']}/outline")
-    await page.press("Plan of chapter 2: 1 scene")
+    await page.press("Chapter plan of chapter 2: 1 scene")
 
     await page.sees("The quay · Mara · She stays")
     await page.sees("A lamp goes out.")
-    await page.misses("Plan of chapter 1")
+    await page.misses("Chapter plan of chapter 1")
     assert await page.findings() == []
 
 
@@ -101,7 +101,7 @@ async def test_chapters_appear_as_they_are_finished(
     await account.until(running["id"], "completed")
     await page.look()
 
-    await page.sees("Completed. All 2 chapters are written.")
+    await page.sees("Completed. Both chapters are written.")
     await page.misses("in progress")
     await page.named("Download")
 
@@ -121,7 +121,7 @@ async def test_a_book_with_a_new_outline_can_be_written_again(
     await account.until(book["id"], "completed")
     await page.look()
 
-    await page.sees("Completed. All 2 chapters are written.")
+    await page.sees("Completed. Both chapters are written.")
 
 
 async def test_a_stopped_rewrite_shows_which_chapters_are_new(
@@ -152,7 +152,7 @@ async def test_a_queued_book_shows_its_place(page: BrowserPage, account: Api, ru
     await page.open(f"books/{second['id']}/writing")
     await page.sees("Nothing has been written yet.")
 
-    await page.press("Write the book")
+    await page.press("Write the chapters")
 
     await page.sees("Place 1 in the queue.")
     await page.sees("Your account writes one book at a time")

@@ -5,11 +5,11 @@ import { settle } from "./deletions.js";
 import { html, useEffect, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { go } from "./router.js";
-import { learn, signOut } from "./session.js";
+import { hasIdea, learn, signOut } from "./session.js";
 import { Resend } from "./sign.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
-import { Check, Field, Heading, Notice, Problem, useWork, Waiting } from "./ui.js";
+import { Check, Confirmed, Field, Heading, Notice, Problem, useWork, Waiting } from "./ui.js";
 
 export default function Account() {
   const { data: user, error, reload } = useResource("/auth/profile/");
@@ -23,7 +23,9 @@ export default function Account() {
   };
   return html`
     <div class="narrow">
-      <div class="row between"><${Heading}>Account<//><button type="button" onClick=${leave}>Sign out</button></div>
+      <div class="row between"><${Heading}>Account<//>${hasIdea()
+        ? html`<${Confirmed} destroys title="Sign out?" yes="Discard and sign out" text="This discards the new book that you started to describe. To keep it, create the book first." work=${leave}>Sign out<//>`
+        : html`<button type="button" onClick=${leave}>Sign out</button>`}</div>
       <${Profile} user=${user} reload=${reload} />
       <${Password} user=${user} />
       <${Looks} />

@@ -7,10 +7,11 @@ import { useResource } from "./live.js";
 import { Awaited, isAwaited, leave } from "./paying.js";
 import { current } from "./session.js";
 import { useSignal } from "./signal.js";
-import { settings } from "./site.js";
+import { isSelling, settings } from "./site.js";
 import { Action } from "./ui.js";
 
 export const PRODUCTION = "automated-production";
+export const PRODUCE = "Write, proofread and make files"; // what the page calls a production
 export const PICTURE_BOOKS = "childrens-book";
 export const UNLIMITED = -1;
 export const OPENING = "Opening the payment page …";
@@ -41,7 +42,9 @@ export const isAnyAwaited = (owned) => Boolean(owned) && [PRODUCTION, PICTURE_BO
 
 /** One button for each way to pay. The payment page leads back to this view. `uses`: how many uses are left. */
 export function BuyAddon({ addon, uses, kind = "" }) {
+  const selling = isSelling(useSignal(settings));
   if (isAwaited(addon.slug, uses)) return html`<${Awaited} />`;
+  if (!selling) return html`<p>This service does not accept payments yet, so you cannot buy it here. Ask its operator.</p>`;
   const buy = (type) => async () => leave((await post("/auth/addons/checkout/", { addon: addon.slug, billing_type: type })).url, addon.slug, uses);
   const button = (type, text) => html`<${Action} kind=${kind} aria-label="${text}, ${addon.name}" busy=${OPENING} work=${buy(type)}>${text}<//>`;
   return html`

@@ -6,7 +6,7 @@ import { html, render, useEffect, useErrorBoundary, useKeys, useState } from "./
 import { NAME, settings } from "./site.js";
 import { go, route } from "./router.js";
 import { current, ended } from "./session.js";
-import { returned, SignInAgain } from "./sign.js";
+import { isSigningIn, returned, SignInAgain } from "./sign.js";
 import { useSignal } from "./signal.js";
 import { Action, Dialog, Heading, Notice, plain, Spoken, Waiting } from "./ui.js";
 
@@ -63,7 +63,9 @@ const Broken = () => html`
 
 function Frame({ session, view }) {
   const site = useSignal(settings);
-  const link = (to, text) => html`<a href="#/${to}" aria-current=${view === to ? "page" : undefined}>${text}</a>`;
+  const signingIn = useSignal(isSigningIn);
+  const shown = view === "signin" && !signingIn ? null : view;
+  const link = (to, text) => html`<a href="#/${to}" aria-current=${shown === to ? "page" : undefined}>${text}</a>`;
   return html`
     <header class="bar">
       <a class="brand" href="#/">${site?.site_name ?? NAME}</a>

@@ -9,7 +9,7 @@ import { bookTitle, spoken, Waiting } from "./ui.js";
 
 const PARTS = {
   outline: ["Outline", () => import("./outline.js")],
-  bible: ["Bible", () => import("./bible.js")],
+  bible: ["Story bible", () => import("./bible.js")],
   writing: ["Writing", () => import("./writing.js")],
   read: ["Read and edit", () => import("./contents.js")],
   proof: ["Proofread", () => import("./proof.js"), (book) => book.word_count > 0],

@@ -48,7 +48,7 @@ export function ChapterPlan({ plan, fields, name, book, edit }) {
   const size = told(plan);
   return html`
     <details class="plan" onToggle=${(event) => event.currentTarget === event.target && show(event.target.open)}>
-      <summary>Plan<span class="unseen"> of ${name}</span>${size && html`<span class="quiet">: ${size}</span>`}</summary>
+      <summary>Chapter plan<span class="unseen"> of ${name}</span>${size && html`<span class="quiet">: ${size}</span>`}</summary>
       ${open && (edit ? html`<${Fields} plan=${plan} fields=${fields} book=${book} edit=${edit} />` : html`<${Shown} plan=${plan} fields=${fields} book=${book} />`)}
     </details>`;
 }

@@ -1,7 +1,9 @@
 // The details of a book: editing them, copying the book, deleting it.
 
+import { UNLIMITED } from "./addons.js";
 import { patch, post } from "./api.js";
 import { deleteSoon, UNDO_SECONDS } from "./deletions.js";
+import { date } from "./format.js";
 import { html } from "./hooks.js";
 import { asked, BOOK_FIELDS, BookFields } from "./idea.js";
 import { useUnsaved } from "./unsaved.js";
@@ -17,6 +19,7 @@ const MAX_TITLE = 200;
 export default function Details({ book, set }) {
   const site = useSignal(settings);
   const { data: options } = useResource("/auth/subscriptions/book-creation-options/");
+  const { data: now } = useResource(site?.billing_enabled ? "/auth/subscriptions/current/" : null);
   // A book longer than the current plan allows keeps its length.
   const most = options?.max_words ? Math.max(options.max_words, book.target_word_count) : undefined;
   const names = book.chapters.length ? FIELDS : [...FIELDS, "chapter_count"];
@@ -52,7 +55,16 @@ export default function Details({ book, set }) {
     <h2>Duplicate or delete</h2>
     <div class="row">
       <${Action} work=${duplicate}>Duplicate<//>
-      <${Confirmed} kind="bad" destroys title="Delete this book?" yes="Delete book" text="This deletes “${book.title}”, its chapters, their history and its covers. You can undo it for ${UNDO_SECONDS} seconds, or until you close this page."
+      <${Confirmed} kind="bad" destroys title="Delete this book?" yes="Delete book" text="This deletes “${book.title}”, its chapters, their history and its covers. You can undo it for ${UNDO_SECONDS} seconds, or until you close this page.${notReturned(book, now)}"
         work=${async () => { await deleteSoon(book); go("#/"); }}>Delete book<//>
     </div>`;
+}
+
+/** What deleting the book does not give back. Empty if nothing was written or if it was paid for in an earlier period. */
+function notReturned({ funding_source: source, generation_progress: run, word_count: written }, now) {
+  if (!now || !run || !(written || run.words_written)) return "";
+  if (source === "credits") return run.generation_status === "completed" ? " The credit that paid for it is not returned." : "";
+  // `started_at` has whole seconds, unlike `period_start`.
+  const isOfPeriod = now.limits.books_per_month !== UNLIMITED && Date.parse(run.started_at) + 1000 > Date.parse(now.usage.period_start);
+  return isOfPeriod ? ` It still counts as one of your books until ${date(now.usage.period_end)}.` : "";
 }

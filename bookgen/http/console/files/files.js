@@ -150,5 +150,6 @@ async function download(path, chosen) {
   const url = URL.createObjectURL(blob);
   const link = Object.assign(document.createElement("a"), { href: url, download: name });
   link.click();
+  spoken.set(`Downloaded “${name}”.`);
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

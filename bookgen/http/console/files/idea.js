@@ -19,8 +19,7 @@ export default function NewBook() {
   const session = useSignal(current);
   const site = useSignal(settings);
   const [form, fill] = useState(() => ({ ...DEFAULTS, ...keptIdea() }));
-  const { data: now } = useResource(session && site?.billing_enabled ? "/auth/subscriptions/current/" : null);
-  const { data: options } = useResource(session ? "/auth/subscriptions/book-creation-options/" : null);
+  const { options, isFull, notice } = useBooksLeft();
   const put = ({ target }) => {
     const next = { ...form, [target.name]: target.value };
     fill(next);
@@ -28,6 +27,7 @@ export default function NewBook() {
   };
   const { run, busy, error } = useWork(async () => {
     if (!session) return go("#/signin/new");
+    if (isFull) return undefined;
     const book = await post("/books/", { ...asked(form), title: form.title.trim() || "Untitled" });
     localStorage.removeItem(IDEA);
     return go(`#/books/${book.id}/outline`);
@@ -39,17 +39,29 @@ export default function NewBook() {
     <div class="narrow wide">
       <${Heading}>Create a book<//>
       <p><a href="#/picture">Create a children’s picture book instead</a></p>
-      ${options && !options.can_create && html`<${Notice} kind="bad"><p>Your plan has no books left in this billing period, and you have no credits.${now && ` The next period begins on ${date(now.usage.period_end)}.`}${" "}
-        <a href="#/plan">See your plan</a></p><//>`}
+      ${notice}
       <form onSubmit=${run}>
         <${BookFields} form=${form} put=${put} site=${site} wrong=${error?.fields ?? {}} most=${most} />
         <p class="quiet">${chapters >= 1 && length >= chapters && `${words(Math.round(length / chapters))} per chapter on average.`}
           ${session ? "" : " You need an account for the next step. What you typed is kept."}</p>
         <${Problem} error=${error} shown=${BOOK_FIELDS} />
-        <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Create book" : toAccount(site)}</button>
+        <div class="row"><button class="primary" aria-busy=${busy} aria-disabled=${isFull}>${session ? "Create book" : toAccount(site)}</button>
           <a href="#/">Back</a></div>
       </form>
     </div>`;
+}
+
+/** What the account's next book may be, whether it can have none now, and the notice that says so. */
+export function useBooksLeft() {
+  const session = useSignal(current);
+  const billing = useSignal(settings)?.billing_enabled;
+  const { data: now } = useResource(session && billing ? "/auth/subscriptions/current/" : null);
+  const { data: options } = useResource(session ? "/auth/subscriptions/book-creation-options/" : null);
+  const isFull = options?.can_create === false;
+  const notice = isFull && html`
+    <${Notice} kind="bad"><p>Your plan has no books left in this billing period, and you have no credits left, so you cannot create a book now.${now && ` The next period begins on ${date(now.usage.period_end)}.`}
+      ${" "}What you type here is kept on this device. <a href="#/plan">See your plan</a></p><//>`;
+  return { options, isFull, notice };
 }
 
 const FOLDED = ["genre", "target_audience", "subtitle", "author_name", "style_notes", "trim_size"];

@@ -1,5 +1,6 @@
 // The outline: viewed, edited, reordered, reworked. Edits are stored on this device until the service has saved them.
 
+import { PRODUCE } from "./addons.js";
 import { get, post } from "./api.js";
 import { ChapterPlan, planFields, wirePlan } from "./chapterplan.js";
 import { count, inLanguage, number } from "./format.js";
@@ -31,7 +32,7 @@ function FirstOutline({ book, set, reload }) {
       <${Produce} book=${book} reload=${reload} />
       <a href="#/books/${book.id}/details">Edit the idea first</a>
     </div>
-    <p class="quiet">“Create the whole book” continues to the finished files without stopping.</p>`;
+    <p class="quiet">“${PRODUCE}” continues from the outline to the finished files without stopping.</p>`;
 }
 
 /** A notice for a service without a language model: the sample story does not follow the author's idea. */
@@ -122,7 +123,7 @@ function Start({ book, written, reload }) {
   };
   if (left === 0) return html`<a class="button primary" href="#/books/${book.id}/read">Read the book</a>`;
   return html`
-    <${Action} kind="primary" work=${begin}>${written ? `Write the remaining ${count(left, "chapter")}` : "Write the book"}<//>
+    <${Action} kind="primary" work=${begin}>${written ? `Write the remaining ${count(left, "chapter")}` : "Write the chapters"}<//>
     <${Produce} book=${book} reload=${reload} />
     ${!written && html`<span class="quiet"><${Estimate} book=${book} /></span>`}`;
 }
@@ -172,7 +173,7 @@ function Entry({ entry, at, entries, edit, book, fields, fixed, chosen, toggle, 
             ${planned(true)}
           </div>`}
       <div class="row tight">
-        ${toggle && html`<${Check} label="Rework" aria-label="Rework ${name}" checked=${chosen} onChange=${toggle} />`}
+        ${toggle && html`<${Check} label="Change with AI" aria-label="Change with AI: ${name}" checked=${chosen} onChange=${toggle} />`}
         <button type="button" class="icon" aria-label="Move ${name} up" onClick=${() => move(-1)} ...${off(at === 0 || fixed)}>↑</button>
         <button type="button" class="icon" aria-label="Move ${name} down" onClick=${() => move(1)} ...${off(at === entries.length - 1 || fixed)}>↓</button>
         <button type="button" class="icon" aria-label="Remove ${name}" onClick=${remove} ...${off(entries.length === 1 || fixed)}>×</button>
@@ -193,7 +194,7 @@ function Rework({ book, ids, set, done }) {
     <div class="rework">
       <${Field} as="textarea" rows="2" maxlength="2000" label="What should change? (${count(ids.length, "chapter")})" value=${instructions ?? ""}
         onInput=${(event) => write(event.target.value)} hint=${texts ? `${count(texts, "written chapter")} will be cleared and saved to the history. The next run writes ${texts === 1 ? "it" : "them"} again.` : ""} />
-      <${Action} kind="primary" busy="Reworking …" work=${rework}>Rework ${count(ids.length, "chapter")}<//>
+      <${Action} kind="primary" busy="Changing …" work=${rework}>Change ${count(ids.length, "chapter")}<//>
     </div>`;
 }
 

@@ -3,11 +3,11 @@
 import { BuyAddon, PICTURE_BOOKS, useNeeded, usesText } from "./addons.js";
 import { post } from "./api.js";
 import { html, useState } from "./hooks.js";
-import { language, languages, toAccount } from "./idea.js";
+import { language, languages, toAccount, useBooksLeft } from "./idea.js";
 import { go } from "./router.js";
 import { current, PICTURE } from "./session.js";
 import { useSignal } from "./signal.js";
-import { settings } from "./site.js";
+import { isSelling, settings } from "./site.js";
 import { Field, Heading, Notice, Problem, useWork } from "./ui.js";
 
 const AGES = { "0-3": "up to 3 years", "3-5": "3 to 5 years", "6-8": "6 to 8 years", "9-12": "9 to 12 years" };
@@ -18,6 +18,7 @@ export default function NewPictureBook() {
   const session = useSignal(current);
   const site = useSignal(settings);
   const needed = useNeeded(PICTURE_BOOKS);
+  const { isFull, notice } = useBooksLeft();
   const [form, fill] = useState(() => ({ ...DEFAULTS, ...JSON.parse(localStorage.getItem(PICTURE) ?? "{}") }));
   const put = ({ target }) => {
     const next = { ...form, [target.name]: target.value };
@@ -26,6 +27,7 @@ export default function NewPictureBook() {
   };
   const { run, busy, error } = useWork(async () => {
     if (!session) return go("#/signin/picture");
+    if (isFull) return undefined;
     const book = await post("/books/childrens/", asked(form));
     localStorage.removeItem(PICTURE);
     return go(`#/books/${book.id}/outline`);
@@ -37,8 +39,9 @@ export default function NewPictureBook() {
       <${Heading}>Create a picture book<//>
       <p>Each two-page spread gets a short text and one picture. The main character looks the same in all of them.</p>
       <p><a href="#/new">Create a book with chapters instead</a></p>
+      ${notice}
       ${needed?.uses === 0 && html`
-        <${Notice}><p>Picture books need the add-on “${needed.addon.name}”. What you typed here is kept while you pay.</p>
+        <${Notice}><p>Picture books need the add-on “${needed.addon.name}”. What you type here is kept${isSelling(site) ? " while you pay" : ""}.</p>
           <div class="row"><${BuyAddon} ...${needed} /></div><//>`}
       <form onSubmit=${run}>
         <${Field} label="Title" maxlength="200" required dir="auto" ...${field("title")} />
@@ -53,7 +56,7 @@ export default function NewPictureBook() {
         </div>
         ${needed && needed.uses !== 0 && html`<p class="quiet">${usesText(needed)}</p>`}
         <${Problem} error=${error} shown=${Object.keys(DEFAULTS)} />
-        <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Create book" : toAccount(site)}</button>
+        <div class="row"><button class="primary" aria-busy=${busy} aria-disabled=${isFull}>${session ? "Create book" : toAccount(site)}</button>
           <a href="#/">Back</a></div>
       </form>
     </div>`;

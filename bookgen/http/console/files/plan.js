@@ -11,7 +11,7 @@ import { Addons, Credits, Invoices } from "./purchases.js";
 import { go } from "./router.js";
 import { current } from "./session.js";
 import { useSignal } from "./signal.js";
-import { settings } from "./site.js";
+import { isSelling, settings } from "./site.js";
 import { Action, Confirmed, Heading, Notice, spoken, Waiting } from "./ui.js";
 
 const METERS = [
@@ -23,15 +23,20 @@ const METERS = [
 
 export default function Plan() {
   const session = useSignal(current);
-  const billing = useSignal(settings)?.billing_enabled;
+  const site = useSignal(settings);
+  const billing = site?.billing_enabled;
   const { data: plans, error } = useResource(billing ? "/auth/subscriptions/plans/" : null);
-  if (session) return html`<${Own} billing=${billing} plans=${plans} />`;
+  if (session) return html`<${Own} billing=${billing} selling=${isSelling(site)} plans=${plans} />`;
   return html`
     <${Heading}>Plans and prices<//>
+    ${billing && !isSelling(site) && html`<${NoPayments} />`}
     ${plans ? html`<${Plans} plans=${plans} />` : html`<${Waiting} error=${error} />`}`;
 }
 
-function Own({ billing, plans }) {
+const NoPayments = () => html`
+  <${Notice}><p>This service does not accept payments yet, so nothing can be bought here. For a larger plan, ask its operator.</p><//>`;
+
+function Own({ billing, selling, plans }) {
   const { data: now, error, reload } = useResource("/auth/subscriptions/current/", (one) => isAwaited("plan", one?.plan.slug));
   const { data: wallet } = useResource(billing ? "/auth/credits/balance/" : null, (one) => isAwaited("credits", one?.balance));
   const { data: packages } = useResource(billing ? "/auth/credits/packages/" : null);
@@ -40,6 +45,7 @@ function Own({ billing, plans }) {
   if (!now) return html`<${Waiting} error=${error} />`;
   return html`
     <${Heading}>Plan<//>
+    ${billing && !selling && html`<${NoPayments} />`}
     <section class="card" aria-label="Your plan">
       <h2>${now.plan.name}</h2>
       ${now.status === "past_due" && html`<${Notice} kind="bad"><p>Your last payment failed. Your plan stays active for 7 days. Check your card in the billing portal.</p><//>`}
@@ -47,12 +53,12 @@ function Own({ billing, plans }) {
       ${now.next_plan && html`<${Notice}><p>Your plan changes to ${now.next_plan.name} (${now.next_plan.interval}) on ${date(now.next_plan.effective_at)}.</p><//>`}
       <p class="quiet">${now.plan.description} The current period ends on ${date(now.usage.period_end)}.</p>
       <dl class="facts">${METERS.map(([used, limit, name]) => html`<${Meter} key=${used} name=${name} used=${now.usage[used]} limit=${now.limits[limit]} />`)}</dl>
-      ${billing && now.plan.slug !== "free" && html`<${Action} busy="Opening …" work=${async () => leave((await post("/auth/subscriptions/portal/")).url)}>Manage billing<//>`}
+      ${selling && now.plan.slug !== "free" && html`<${Action} busy="Opening …" work=${async () => leave((await post("/auth/subscriptions/portal/")).url)}>Manage billing<//>`}
     </section>
     ${plans && html`<${Plans} plans=${plans} now=${now} reload=${reload} />`}
     ${packages && html`<${Credits} packages=${packages} wallet=${wallet} />`}
     ${addons?.length > 0 && html`<${Addons} addons=${addons} owned=${owned ?? []} />`}
-    ${billing && html`<${Invoices} />`}`;
+    ${selling && html`<${Invoices} />`}`;
 }
 
 function Meter({ name, used, limit }) {
@@ -106,16 +112,17 @@ function Features({ plan: { features } }) {
 
 /** The button that chooses a plan. Subscribers are charged without a checkout page, so they are asked first. */
 function Choice({ plan, interval, now, reload }) {
-  if (!now) return html`<button type="button" class="primary" aria-label="Choose ${plan.name}" onClick=${() => go("#/signin/plan")}>Choose</button>`;
+  const selling = isSelling(useSignal(settings));
+  if (!now) return selling && html`<button type="button" class="primary" aria-label="Choose ${plan.name}" onClick=${() => go("#/signin/plan")}>Choose</button>`;
   const order = (slug, more) => post("/auth/subscriptions/checkout/", { plan: slug, ...more });
   const keep = async () => {
     await order(now.plan.slug);
     await reload();
     spoken.set(`You keep ${now.plan.name}.`);
   };
-  if (plan.slug === now.plan.slug) return html`<p><b>Your plan</b></p>${now.next_plan && html`<${Action} work=${keep}>Keep ${plan.name}<//>`}`;
+  if (plan.slug === now.plan.slug) return html`<p><b>Your plan</b></p>${selling && now.next_plan && html`<${Action} work=${keep}>Keep ${plan.name}<//>`}`;
   if (now.next_plan?.slug === plan.slug && now.next_plan.interval === interval) return html`<p><b>From ${date(now.next_plan.effective_at)}</b></p>`;
-  if (isFree(plan)) return null;
+  if (isFree(plan) || !selling) return null;
   const buy = async () => {
     const bought = await order(plan.slug, { interval });
     if (!bought.upgraded) return leave(bought.url, "plan", now.plan.slug);

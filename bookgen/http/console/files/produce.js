@@ -1,6 +1,6 @@
 // The whole book in one run: outline, chapters, editor's reading, proofreading, cover and files.
 
-import { BuyAddon, PRODUCTION, useNeeded, usesText } from "./addons.js";
+import { BuyAddon, PRODUCE, PRODUCTION, useNeeded, usesText } from "./addons.js";
 import { post } from "./api.js";
 import { cost, duration } from "./format.js";
 import { html, useState } from "./hooks.js";
@@ -38,11 +38,14 @@ export function Produce({ book, reload }) {
     await reload();
     go(`#/books/${book.id}/writing`);
   };
-  const give = { title: "Create the whole book?", onClose: () => ask(false) };
+  const give = { title: `${PRODUCE}?`, onClose: () => ask(false) };
   const steps = `All steps run without further questions: ${isOutlined(book) ? "" : "outline, "}text, an editor’s reading, proofreading, blurb, cover and files.`;
   const text = `${steps} ${isOutlined(book) ? "Your outline stays as it is. " : ""}You can pause or stop at any time.`;
   return html`
-    <button type="button" onClick=${() => ask(true)}>Create the whole book</button>
+    <span class="row tight">
+      <button type="button" onClick=${() => ask(true)}>${PRODUCE}</button>
+      ${needed?.uses === 0 && html`<span class="quiet">Needs a paid add-on.</span>`}
+    </span>
     ${asking && needed?.uses === 0 && html`
       <${Dialog} ...${give}>
         <p>${text}</p>

@@ -27,11 +27,12 @@ export default function Proof({ book, reload }) {
     choose(made.id);
     await again();
   };
+  const runs = (kind) => reports.some((one) => one.kind === kind && OPEN.has(one.status));
   return html`
     <${Heading}>Proofread<//>
     <div class="row">
-      <${Action} kind=${report ? "" : "primary"} work=${started("/proofreading-reports/", { book: book.id })}>${report ? "Check the book again" : "Check the book"}<//>
-      ${site && !onlyRules && html`<${Action} work=${started(`/books/${book.id}/review/`)}>Have an editor read it<//>`}
+      <${Action} kind=${report ? "" : "primary"} work=${started("/proofreading-reports/", { book: book.id })} ...${off(runs("proofreading"))}>${report ? "Check the book again" : "Check the book"}<//>
+      ${site && !onlyRules && html`<${Action} work=${started(`/books/${book.id}/review/`)} ...${off(runs("review"))}>Have an editor read it<//>`}
       ${reports.length > 1 && html`
         <${Field} as="select" label="Report" value=${report.id} onChange=${(event) => choose(Number(event.target.value))}>
           ${reports.map((one) => html`<option value=${one.id} selected=${one.id === report.id}>${time(one.created_at)}, ${found(one)}</option>`)}<//>`}
@@ -100,9 +101,9 @@ function Suggestions({ book, report, reload }) {
     <div class="row between">
       <p class="left" role="status" data-left=${data.count}>${data.count ? `${count(data.count, kind)} ${SHOWN[status]}. Showing number ${number(index + 1 + (page - 1) * 20)}.` : `No ${kind}s ${SHOWN[status]}.`}</p>
       <${Field} as="select" label="Show" value=${status} onChange=${(event) => { list(event.target.value); turn(1); go(0); }}>
-        <option value="pending">open</option><option value="applied">applied</option><option value="dismissed">dismissed</option><//>
+        <option value="pending">Open</option><option value="applied">Applied</option><option value="dismissed">Dismissed</option><//>
       <${Field} as="select" label="Severity" value=${severity} onChange=${(event) => { limit(event.target.value); turn(1); go(0); }}>
-        <option value="">all</option>${SEVERITIES.map((one) => html`<option value=${one} selected=${one === severity}>${one}</option>`)}<//>
+        <option value="">All</option>${SEVERITIES.map((one) => html`<option value=${one} selected=${one === severity}>${capital(one)}</option>`)}<//>
     </div>`}
     ${status === "pending" && safe?.count > 1 && html`
       <p class="row between"><span>${number(safe.count)} of them only change spelling or punctuation.</span>
@@ -134,7 +135,7 @@ function Suggestion({ book, report, one, open, apply, dismiss }) {
   const said = book.is_verse ? (text) => text : inOneLine;
   return html`
     <article class="card suggestion" ref=${card} tabindex="-1" aria-live="polite">
-      <p class="quiet">${one.severity}, ${one.type} · <a href="#/books/${book.id}/chapters/${one.chapter}">Chapter ${one.chapter_number}</a></p>
+      <p class="quiet">${capital(one.severity)}, ${one.type} · <a href="#/books/${book.id}/chapters/${one.chapter}">Chapter ${one.chapter_number}</a></p>
       <p class="reading-line ${book.is_verse ? "verse" : ""}" ...${inLanguage(book)}>${said(shown?.context_before)}${after === null ? html`<mark>${said(before)}</mark>` : html`<del>${said(before)}</del> <ins>${said(after)}</ins>`}${said(shown?.context_after)}</p>
       ${one.explanation.split("\n").map((line) => html`<p>${line}</p>`)}
       <${Problem} error=${apply.error ?? dismiss.error} />
@@ -149,6 +150,8 @@ function Suggestion({ book, report, one, open, apply, dismiss }) {
 function inOneLine(text) {
   return text?.replace(/\s*\n\s*/g, " ¶ ");
 }
+
+const capital = (word) => word[0].toUpperCase() + word.slice(1);
 
 /** The number of suggestions in a report, whatever their status. */
 const total = (report) => Object.values(report.counts.by_severity).reduce((sum, one) => sum + one, 0);

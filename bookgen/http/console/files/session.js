@@ -9,6 +9,9 @@ const KEY = "bookgen:session";
 export const IDEA = "bookgen:idea";
 export const PICTURE = "bookgen:picture";
 
+/** Whether a new book has been described but not created. */
+export const hasIdea = () => [IDEA, PICTURE].some((place) => localStorage.getItem(place));
+
 export const current = signal(restored()); // null, or { account: { id, username, email, is_staff }, tokens, kept }
 export const ended = signal(false); // the service has rejected the tokens: ask for the password and keep everything else
 

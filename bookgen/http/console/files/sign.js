@@ -3,10 +3,12 @@
 import { post } from "./api.js";
 import { html, useEffect, useState } from "./hooks.js";
 import { go, instead } from "./router.js";
-import { current, ended, IDEA, PICTURE, signIn, signOut } from "./session.js";
-import { useSignal } from "./signal.js";
+import { current, ended, hasIdea, signIn, signOut } from "./session.js";
+import { signal, useSignal } from "./signal.js";
 import { settings } from "./site.js";
 import { Check, Dialog, Field, Heading, Notice, Problem, useWork } from "./ui.js";
+
+export const isSigningIn = signal(false); // whether the form that signs in is shown, and not the one for new accounts
 
 const GOOGLE = "https://accounts.google.com/o/oauth2/v2/auth";
 const STATE = "bookgen:google-state";
@@ -24,6 +26,10 @@ export default function Sign({ rest: [to] }) {
   useEffect(() => {
     if (session) instead(RETURNS.has(to) ? `#/${to}` : "#/");
   }, [session]);
+  useEffect(() => {
+    isSigningIn.set(tab !== "register");
+    return () => isSigningIn.set(false);
+  }, [tab]);
   if (tab in LETTERS) return html`<${Letter} key=${tab} ...${LETTERS[tab]} back=${() => show("login")} />`;
   const isNew = tab === "register";
   return html`
@@ -48,13 +54,21 @@ function Login({ show }) {
   return html`
     <form onSubmit=${run}>
       <${Field} label="E-mail address or username" name="name" autocomplete="username" ...${AS_TYPED} required />
-      <${Field} label="Password" name="password" type="password" autocomplete="current-password" required />
+      <${PasswordField} label="Password" name="password" autocomplete="current-password" required />
       <${Check} label="Keep me signed in on this device" name="kept" />
       <${Problem} error=${error} />
       <div class="row"><button class="primary" aria-busy=${busy}>Sign in</button>
         <button type="button" class="link" onClick=${() => show("forgot")}>Forgot password?</button></div>
       ${site?.email_verification_required && html`<p class="quiet">No verification e-mail? <button type="button" class="link" onClick=${() => show("unverified")}>Send it again</button></p>`}
     </form>`;
+}
+
+/** A password, which can be shown. On a phone, mistyping is easy. */
+function PasswordField(props) {
+  const [shown, show] = useState(false);
+  return html`
+    <${Field} ...${props} type=${shown ? "text" : "password"} ...${AS_TYPED} />
+    <${Check} label="Show password" checked=${shown} onChange=${({ target }) => show(target.checked)} />`;
 }
 
 function Register() {
@@ -79,7 +93,7 @@ function Register() {
       <${Field} label="Username" name="username" autocomplete="username" ...${AS_TYPED} minlength="3" maxlength="150"
         required hint="At least 3 characters, no spaces." wrong=${wrong.username} />
       <${Field} label="E-mail address" name="email" type="email" autocomplete="email" required wrong=${wrong.email} />
-      <${Field} label="Password" name="password" type="password" autocomplete="new-password" minlength="8" maxlength="128"
+      <${PasswordField} label="Password" name="password" autocomplete="new-password" minlength="8" maxlength="128"
         required hint="At least 8 characters." wrong=${wrong.password} />
       <${Check} label="Keep me signed in on this device" name="kept" />
       <${Problem} error=${error} shown=${["username", "email", "password"]} />
@@ -142,7 +156,6 @@ export function SignInAgain() {
     signOut();
     go("#/signin");
   };
-  const hasIdea = [IDEA, PICTURE].some((place) => localStorage.getItem(place));
   return html`
     <${Dialog} title="Your session has expired" closable=${false}>
       <p>What you typed is kept. Sign in again to continue where you left off.</p>
@@ -155,7 +168,7 @@ export function SignInAgain() {
       </form>
       <${Google} client=${site?.google_client_id} kept=${current.value?.kept} />
       <${NoPassword} email=${email} />
-      ${hasIdea && html`<p class="quiet">“Sign out” discards the new book that you started to describe.</p>`}
+      ${hasIdea() && html`<p class="quiet">“Sign out” discards the new book that you started to describe.</p>`}
     <//>`;
 }
 

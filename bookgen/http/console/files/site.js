@@ -8,6 +8,9 @@ export const NAME = document.title; // the title of the page itself, before a vi
 /** Whether the service has no language model, so that its books are sample text. */
 export const isOffline = (site) => Boolean(site?.models?.every((name) => name.startsWith("offline")));
 
+/** Whether plans, credits and add-ons can be bought. */
+export const isSelling = (site) => site?.features.payments === true;
+
 /** The guide to setting up a model. */
 export const modelsGuide = new URL("../../api/v1/docs/models/", import.meta.url).href;
 

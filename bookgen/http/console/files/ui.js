@@ -15,7 +15,7 @@ export function Action({ work, children, kind = "", busy: busyWords = "Please wa
   const { run, busy, error } = useWork(work);
   return html`
     <span class="action">
-      <button type="button" class=${kind} aria-busy=${busy} ...${rest} onClick=${run}>${busy ? busyWords : children}</button>
+      <button type="button" class=${kind} aria-busy=${busy} onClick=${run} ...${rest}>${busy ? busyWords : children}</button>
       <${Problem} error=${error} />
     </span>`;
 }

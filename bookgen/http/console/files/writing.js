@@ -27,7 +27,7 @@ function NotYet({ book, reload }) {
   return html`
     <p>Nothing has been written yet. <${Estimate} book=${book} /></p>
     <div class="row">
-      <${Command} book=${book} name="generate" reload=${reload} kind="primary">Write the book<//>
+      <${Command} book=${book} name="generate" reload=${reload} kind="primary">Write the chapters<//>
       <${Produce} book=${book} reload=${reload} />
       <a href="#/books/${book.id}/outline">Review the outline first</a>
     </div>`;
@@ -103,7 +103,7 @@ const Written = ({ book, reload }) => html`
       text="Every chapter is written again. The current texts are saved to the history.">Rewrite book<//></div>`;
 
 function missing({ completed_chapters: texts, total_chapters: all }) {
-  if (!texts) return "Write the book";
+  if (!texts) return "Write the chapters";
   return all - texts === 1 ? "Write the remaining chapter" : `Write the remaining ${count(all - texts, "chapter")}`;
 }
 
