@@ -104,10 +104,10 @@ async def test_the_same_book_has_the_same_cover_pixel_for_pixel(api: Api) -> Non
     assert seen[0] == seen[1]
 
 
-async def test_the_model_is_asked_again_after_the_text_changed(api: Api, designer: Designer) -> None:
+async def test_the_model_is_asked_again_after_the_end_of_the_book_changed(api: Api, designer: Designer) -> None:
     book = await finished(api)
     await covers_of(api, book, count=1)
-    chapter = (await api.get(f"/books/{book['id']}/")).body["chapters"][0]["id"]
+    chapter = (await api.get(f"/books/{book['id']}/")).body["chapters"][-1]["id"]
 
     await api.patch(f"/chapters/{chapter}/", {"content": "The lighthouse stood above the quay. " * 8})
     designer.text = json.dumps(IDEA | {"motif": "lighthouse"})
