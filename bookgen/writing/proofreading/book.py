@@ -15,7 +15,7 @@ from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.structure import prose
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-NAMED = ("people", "places", "terms")
+_NOUNS_IN_CAPITALS = ("de", "lb")  # languages in which a term is a noun like any other, and has many similar ones
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,22 @@ class ChapterText:
 
 @dataclass(frozen=True)
 class BookText:
-    """The whole book. `texts`: its chapters by id, in order."""
+    """The whole book. `texts`: its chapters by id, in order.
+
+    `names`: the words of the names and terms in the bible. `terms`: those of terms that any noun may resemble.
+    """
 
     texts: Mapping[int, ChapterText]
     primary: str
     names: frozenset[str]
+    terms: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, book: Book, chapters: Sequence[Chapter]) -> BookText:
         code = primary(book.content_language)
         texts = {chapter.id: ChapterText(chapter.content, code) for chapter in chapters if chapter.content.strip()}
-        return cls(texts, code, _names(book.bible))
+        names, terms = _words_of(book.bible, "people", "places"), _words_of(book.bible, "terms")
+        return cls(texts, code, names | terms, terms - names if code in _NOUNS_IN_CAPITALS else frozenset())
 
     @cached_property
     def words(self) -> Counter[str]:
@@ -60,10 +65,10 @@ class BookText:
         return sum(sum(1 for _ in pattern.finditer(text.prose)) for text in self.texts.values())
 
 
-def _names(bible: Mapping[str, Any]) -> frozenset[str]:
-    """Every word of the names and terms that the bible lists."""
+def _words_of(bible: Mapping[str, Any], *kinds: str) -> frozenset[str]:
+    """Every word of the names in these lists of the bible."""
     found: set[str] = set()
-    for kind in NAMED:
+    for kind in kinds:
         listed = bible.get(kind)
         for entry in listed if isinstance(listed, list) else []:
             name = entry.get("name") if isinstance(entry, Mapping) else entry

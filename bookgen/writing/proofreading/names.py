@@ -41,7 +41,8 @@ def _is_word(word: str, book: BookText) -> bool:
 
 def _spellings(book: BookText) -> list[str]:
     """The bible's names that occur often in the book, and their frequent inflected forms, the most frequent first."""
-    names = [name for name in book.names if len(name) >= MIN_NAME_LETTERS and book.words[name] >= OFTEN]
+    given = book.names - book.terms
+    names = [name for name in given if len(name) >= MIN_NAME_LETTERS and book.words[name] >= OFTEN]
     stems = tuple(name[: max(MIN_NAME_LETTERS - 1, len(name) - ENDING)] for name in names)
     forms = {
         word

@@ -1,6 +1,7 @@
 """The rules report nothing in good prose and find planted mistakes."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,9 +10,11 @@ from bookgen.providers.sample.phrases import phrases
 from bookgen.providers.sample.prose import write_prose
 from bookgen.words import count_words
 from bookgen.writing.proofreading import english, quotation, rules
+from bookgen.writing.proofreading import names as name_rules
 from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.structure import MAX_PARAGRAPH_CHARACTERS, MAX_READ_CHARACTERS
+from tests.writing.scripted import a_book, a_chapter
 
 DEMO = Path(__file__).parents[3] / "bookgen/http/demo"
 
@@ -249,3 +252,20 @@ def test_offsets_point_to_the_quoted_characters() -> None:
 
     assert [content[each.start : each.end] for each in corrections] == [each.original for each in corrections]
     assert len(corrections) == 2
+
+
+@pytest.mark.parametrize(
+    ("tag", "entries", "found"),
+    [
+        ("de", {"terms": [{"name": "Aufgaben"}]}, []),
+        ("de", {"people": [{"name": "Aufgaben"}]}, ["Ausgabe"]),
+        ("en", {"terms": [{"name": "Aufgaben"}]}, ["Ausgabe"]),
+    ],
+)
+def test_a_german_noun_is_not_a_misspelt_term_that_it_resembles(
+    tag: str, entries: dict[str, Any], found: list[str]
+) -> None:
+    content = "Die Aufgaben folgen. Die Aufgaben sind kurz. Die Aufgaben enden hier. Die Ausgabe ist wahr."
+    book = BookText.of(a_book(content_language=tag, bible=entries), [a_chapter(1, content=content)])
+
+    assert [each.original for _, each in name_rules.corrections(book)] == found
