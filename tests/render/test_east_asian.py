@@ -17,7 +17,7 @@ from bookgen.render.epub.xhtml import ChapterWriter
 from bookgen.render.fonts.system import system_sources
 from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.layout.compose import setter_for
-from bookgen.render.layout.front import FrontMatter
+from bookgen.render.layout.front import FrontMatter, copyright_paragraphs
 from bookgen.render.layout.page import Pagination
 from bookgen.render.layout.rows import Element, Image, TextMark
 from bookgen.render.layout.words import WordMaker
@@ -152,6 +152,13 @@ def test_the_covers_alt_text_has_the_comma_of_the_language(tag: str, alt: str, m
     assert f'descr="{alt}"'.encode() in in_word(book, "word/document.xml")
     with zipfile.ZipFile(io.BytesIO(write_epub(book, PAGES, ExportSettings()))) as package:
         assert f'alt="{alt}"'.encode() in package.read("EPUB/cover.xhtml")
+
+
+@pytest.mark.parametrize(("tag", "notice"), [("ja", "© 2026 花子"), ("zh", "版权所有 © 2026 花子")])
+def test_a_japanese_copyright_notice_begins_with_the_sign(tag: str, notice: str, make: Make) -> None:
+    book = replace(make("One.", language=tag), year=2026, author="花子")
+
+    assert copyright_paragraphs(book, ExportSettings(), language(tag))[0] == notice
 
 
 def in_word(book: Manuscript, part: str, settings: ExportSettings | None = None) -> bytes:
