@@ -25,6 +25,7 @@ from bookgen.render.locales import language
 from bookgen.render.model import Manuscript, Span
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, render
+from tests.render.measuring import body
 from tests.render.reading import W
 from tests.render.test_settings import red_picture
 
@@ -96,6 +97,23 @@ def test_a_japanese_paragraph_that_begins_with_a_bracket_has_no_indent(
         not each for each in indents
     ]
     assert ("p.bracket" in sheet) == (0.0 in indents)
+
+
+@pytest.mark.parametrize("tag", ["ja", "zh", "ko"])
+def test_the_address_and_the_signature_of_a_letter_have_no_indent(tag: str, make: Make) -> None:
+    if not system_sources(tag):
+        pytest.skip("This machine has no font with ideographs.")
+    long = "海" * 40
+    book = render(make(f"文。\n\n> 七夏様\n>\n> {long}\n>\n> {long}\n>\n> 菊池", language=tag))
+    lines = [mark.line for page in book.layout.pages for _, mark in body(page) if mark.element.role == "P"]
+    edges = {line.text[:2]: line.x for line in lines}
+    with zipfile.ZipFile(io.BytesIO(book.epub)) as package:
+        page, sheet = (package.read(f"EPUB/{name}").decode() for name in ("chapter001.xhtml", "style.css"))
+
+    assert edges["七夏"] == edges["菊池"] == 0.0
+    assert max(line.x for line in lines if line.text.startswith("海")) > 0.0
+    assert re.findall('<p[^>]*class="flush">(.)', page) == ["七", "海", "菊"]
+    assert "blockquote p.flush { text-indent: 0 }" in sheet
 
 
 @pytest.mark.parametrize(

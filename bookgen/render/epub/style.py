@@ -27,6 +27,7 @@ p.apart {{ margin: 1em 0 }}
 blockquote {{ margin: 1em 1.6em }}
 li p, td p {{ text-indent: 0 }}
 blockquote p + p, li p + p {{ text-indent: {indent}em }}
+blockquote p.flush {{ text-indent: 0 }}
 {speech}{bracket}p.lines {{ text-indent: 0; text-align: start }}
 p.verse {{ margin: 1em 1.6em; text-align: start; text-indent: 0; {whole} }}
 p.verse > span {{ display: block; padding-inline-start: {turned:g}em; text-indent: -{turned:g}em }}
@@ -77,7 +78,7 @@ p.poem > span {{ padding-inline-start: {POEM_TURNED_EMS:g}em; text-indent: -{POE
 _FLUSH = """.opening > p:first-child { text-indent: 0 }
 h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p { text-indent: 0 }
 table + p, pre + p, figure + p, p.verse + p, p.apart, p.apart + p { text-indent: 0 }
-blockquote p, blockquote p.flush { text-indent: 0 }
+blockquote p { text-indent: 0 }
 """
 
 _INITIAL = """.opening > p:first-of-type::first-letter {

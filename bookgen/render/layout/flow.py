@@ -61,6 +61,7 @@ class Flow:
         self.outermost = TextFrame(0.0, 0.0, element)
         self._block = -1
         self._flush = True  # the next paragraph has no indent, unless the language indents all paragraphs
+        self._is_line = False  # the current block of a quotation has no indent in any language
         self._is_speech = False  # the current block of the chapter begins with a dash, below a table or the like
         self._in_item = False
         self._level = 1  # the level of the last heading; 1 is the chapter's own
@@ -154,7 +155,7 @@ class Flow:
     def _paragraph(self, spans: Spans, frame: TextFrame) -> None:
         self._block += 1
         flush = self._flush and (self._in_item or not self._setter.language.indents_first)
-        flush = (flush and not self._is_speech) or stands_in_lines(spans)
+        flush = (flush and not self._is_speech) or self._is_line or stands_in_lines(spans)
         flush = flush or begins_with(spans, self._setter.language.flush_marks)
         indent = 0.0 if flush else self._setter.indent
         parts = lines_by_hand(spans)
@@ -246,9 +247,10 @@ class Flow:
         quote = TextFrame(frame.left + step, frame.right + step, frame.element.child("BlockQuote"))
         lines = lines_in_quote(blocks)
         for index, block in enumerate(blocks):
-            self._flush = self._flush or index in lines
+            self._is_line = index in lines and isinstance(block, model.Paragraph)
             self.block(block, quote)
             self._keep_announcement(blocks, index)
+        self._is_line = False
         self.space()
 
     def _step(self, frame: TextFrame) -> float:
