@@ -25,10 +25,13 @@ _REORDERED = re.compile("[\u0900-\u0dff\u1780-\u17ff\u1000-\u109f]")
 _DASHES = re.compile("[—―]+")
 
 # Marks that fill the em, with their ink in one half of it. Where two of them meet, the half em between them is left
-# out. Which marks are drawn so depends on the face: 。 is in the middle in Taiwan, and ： in Japan.
+# out, and so is the half em between the space U+3000 and an opening mark. Which marks are drawn so depends on the face:
+# 。 is in the middle in Taiwan, and ： in Japan.
 _OPENING = "「『（〈《【〔［｛〖〘“‘"
 _CLOSING = "」』）〉》】〕］｝〗〙”’、。，．：；！？"
-_PAIR = re.compile(f"(?<=[{_CLOSING}])(?=[{_CLOSING}{_OPENING}])|(?<=[{_OPENING}])(?=[{_OPENING}])")
+_PAIR = re.compile(
+    f"(?<=[{_CLOSING}])(?=[{_CLOSING}{_OPENING}])|(?<=[{_OPENING}])(?=[{_OPENING}])|(?<=\u3000)(?=[{_OPENING}])"
+)
 _EM, _HALF = 950.0, 500.0  # per mille; some faces are slightly narrower than the em
 
 Shaped = tuple[float, str]
