@@ -24,6 +24,7 @@ from bookgen.render.layout.words import WordMaker
 from bookgen.render.locales import language
 from bookgen.render.model import Manuscript, Span
 from bookgen.render.settings import ExportSettings
+from bookgen.render.trim import TRIMS
 from tests.render.conftest import Make, render
 from tests.render.measuring import body
 from tests.render.reading import W
@@ -73,6 +74,29 @@ def test_lines_of_east_asian_text_are_further_apart(tag: str, least: float, most
     assert float(sheet.partition("line-height: ")[2].partition(";")[0]) == pytest.approx(
         page.lead / page.size, rel=0.07
     )
+
+
+@pytest.mark.parametrize("trim", TRIMS)
+@pytest.mark.parametrize("size", [None, 9.3])
+def test_lines_are_a_whole_number_of_characters_wide(trim: str, size: float | None, make: Make) -> None:
+    settings = ExportSettings(font_size=size)
+    page, latin = (setter_for(make("One.", language=tag, trim=trim), settings).geometry for tag in ("ja", "en"))
+    characters = page.measure / page.size
+
+    assert characters == pytest.approx(round(characters), abs=0.01)
+    assert page.inset == 2 * page.size
+    assert 0 <= latin.measure - page.measure < page.size
+    assert page.inside(200) == pytest.approx(latin.inside(200), abs=0.02)
+
+
+def test_a_full_line_of_ideographs_is_not_stretched(make: Make) -> None:
+    if not system_sources("ja"):
+        pytest.skip("This machine has no font with ideographs.")
+    book = render(make(f"{'海' * 100}\n\n> {'海' * 100}", language="ja"))
+    lines = [mark.line for page in book.layout.pages for _, mark in body(page) if "海" * 20 in mark.line.text]
+
+    assert [len(line.text) for line in lines] == [30, 31, 31, 26, 27, 27, 20]
+    assert {(round(line.opening, 2), round(line.expansion, 2)) for line in lines} == {(0.0, 100.0)}
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ class BodyWriter:
             case model.Paragraph(spans):
                 style = "Quote" if depth else "BookFirst" if self._flush or self._apart else "BookBody"
                 self._flush = self._apart
-                inset = twips(self._geometry.indent * 1.2 * depth)
+                inset = twips(self._geometry.inset * depth)
                 further = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>' if depth > 1 else ""
                 rtl, direction = self._direction((spans,))
                 if depth <= 1 and (stands_in_lines(spans) or begins_with(spans, self._flush_marks)):
@@ -223,7 +223,7 @@ class BodyWriter:
         return inner
 
     def _list(self, block: model.ItemList, level: int) -> str:
-        step = self._geometry.indent * 1.2
+        step = self._geometry.inset
         out: list[str] = []
         count = len(block.items)
         is_short = count <= _KEPT_LINES and all(map(self._is_line, block.items))

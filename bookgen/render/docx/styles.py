@@ -77,7 +77,7 @@ class StyleSheet:
     def _styles(self) -> dict[str, _Style]:
         geometry = self._geometry
         em, note, lead = geometry.size, geometry.note_size, twips(geometry.lead)
-        inset, indent = twips(geometry.indent * 1.2), twips(em * self._language.indent)
+        inset, indent = twips(geometry.inset), twips(em * self._language.indent)
         aside = spacing(lead, lead)
         kept = "<w:keepNext/><w:keepLines/><w:suppressAutoHyphens/>"
         justify = '<w:jc w:val="both"/>' if self._settings.justify else ""

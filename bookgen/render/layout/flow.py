@@ -255,7 +255,7 @@ class Flow:
 
     def _step(self, frame: TextFrame) -> float:
         """The inset of one more level of quotes or lists. 0 if less than half the line width would be left."""
-        step, measure = self.geometry.indent * 1.2, self.geometry.measure
+        step, measure = self.geometry.inset, self.geometry.measure
         return step if measure - frame.left - frame.right - 2 * step > measure / 2 else 0.0
 
     def _list(self, block: model.ItemList, frame: TextFrame) -> None:
