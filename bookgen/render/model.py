@@ -82,13 +82,13 @@ class ItemList:
     start: int | None = None
     ticked: tuple[bool, ...] = ()
 
-    def sign(self, item: int, *, outer: bool) -> str:
-        """The mark before an item (counted from 0). Outer and inner lists have different bullets."""
+    def sign(self, item: int, *, outer: bool, bullets: str) -> str:
+        """The mark before an item (counted from 0). `bullets`: one for outer and one for inner lists."""
         if self.start is not None:
             return f"{self.start + item}."
         if self.ticked:
             return "☑" if self.ticked[item] else "☐"
-        return "•" if outer else "–"
+        return bullets[0] if outer else bullets[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import re
 import zipfile
 from dataclasses import replace
 
+import docx
 import pytest
 from lxml import etree
 
@@ -194,6 +195,26 @@ def test_the_covers_alt_text_has_the_comma_of_the_language(tag: str, alt: str, m
     assert f'descr="{alt}"'.encode() in in_word(book, "word/document.xml")
     with zipfile.ZipFile(io.BytesIO(write_epub(book, PAGES, ExportSettings()))) as package:
         assert f'alt="{alt}"'.encode() in package.read("EPUB/cover.xhtml")
+
+
+def test_a_japanese_list_has_bullets_that_fill_the_em(make: Make) -> None:
+    if not system_sources("ja"):
+        pytest.skip("This machine has no font with ideographs.")
+    book = render(make("文。\n\n- 親\n  - 子\n- 二\n\n文。", language="ja"))
+    marks = [mark for page in book.layout.pages for _, mark in body(page)]
+    edges = {mark.line.text: mark.x for mark in marks}
+    items = [each for each in docx.Document(io.BytesIO(book.docx)).paragraphs if each.style.name == "Book List"]
+    formats = [each.paragraph_format for each in items]
+    with zipfile.ZipFile(io.BytesIO(book.epub)) as package:
+        sheet = package.read("EPUB/style.css").decode()
+
+    assert [mark.line.text for mark in marks][-7:] == ["・", "親", "・", "子", "・", "二", "文。"]
+    assert [edges[text] for text in ("二", "親", "子")] == [21.0, 21.0, 42.0]
+    assert [mark.x for mark in marks if mark.line.text == "・"] == [10.5, 31.5, 10.5]
+    assert [each.text for each in items] == ["・親", "・子", "・二"]
+    assert [each.left_indent.pt + each.first_line_indent.pt for each in formats] == [10.5, 31.5, 10.5]
+    assert 'ul { list-style-type: "・" }' in sheet
+    assert "list-style-type" not in style_sheet(ExportSettings(), language("zh")).decode()
 
 
 @pytest.mark.parametrize(("tag", "notice"), [("ja", "© 2026 花子"), ("zh", "版权所有 © 2026 花子")])

@@ -105,6 +105,7 @@ class BodyWriter:
         self._rtl = language.rtl
         self._emphasis = _EMPHASIS.get(language.emphasis, "")
         self._flush_marks = language.flush_marks
+        self._bullets = language.bullets
         self._dashes = language.speaks_with_dashes
         self._first_note = 0
         self._drawings = 0
@@ -229,14 +230,16 @@ class BodyWriter:
         is_short = count <= _KEPT_LINES and all(map(self._is_line, block.items))
         for number, item in enumerate(block.items):
             kept = number < count - 1 and (is_short or number in (0, count - 2))
-            sign = block.sign(number, outer=level == 0)
+            sign = block.sign(number, outer=level == 0, bullets=self._bullets)
+            hang = self._geometry.size if is_wide(sign) else step
             for index, inner in enumerate(item):
                 if isinstance(inner, model.ItemList):
                     out.append(self._list(inner, level + 1))
                 elif isinstance(inner, model.Paragraph):
-                    label = f"{text(sign)}<w:r><w:tab/></w:r>" if index == 0 else ""
+                    gap = "" if is_wide(sign) else "<w:r><w:tab/></w:r>"  # a bullet that fills the em needs none
+                    label = text(sign) + gap if index == 0 else ""
                     first = self._geometry.indent * isinstance(item[index - 1], model.Paragraph)
-                    indent = self._indent(level, step, first=first if index else -step)
+                    indent = self._indent(level, step, first=first if index else -hang)
                     together = "<w:keepNext/>" * (kept or announces(inner, item[index + 1 : index + 2]))
                     out.append(paragraph("BookList", label + self.spans(inner.spans), together + indent))
                 else:

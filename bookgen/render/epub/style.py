@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bookgen.render.characters import is_wide
 from bookgen.render.fonts.families import DYSLEXIC
 from bookgen.render.locales import Locale
 from bookgen.render.model import POEM_TURNED_EMS, TURNED_EMS
@@ -35,7 +36,7 @@ p.verse > br {{ display: none }}
 p.poem {{ break-inside: avoid; page-break-inside: avoid }}
 p.poem, blockquote p.verse {{ margin: 1em 0 }}
 li:first-child:not(:last-child), li:nth-last-child(2) {{ break-after: avoid; page-break-after: avoid }}
-ul.boxes {{ list-style: none; padding-left: 1em }}
+{bullets}ul.boxes {{ list-style: none; padding-left: 1em }}
 pre {{ font-size: 0.85em; margin: 1em 0 }}
 pre, code {{ white-space: pre-wrap; font-family: monospace; {whole} }}
 pre code {{ font-size: inherit }}
@@ -133,6 +134,7 @@ def style_sheet(settings: ExportSettings, language: Locale, *, verse: bool = Fal
         indent=language.indent,
         flush="" if language.indents_first else _FLUSH,
         speech=f"p.speech {{ text-indent: {language.indent}em }}\n" * language.speaks_with_dashes,
+        bullets=f'ul {{ list-style-type: "{language.bullets[0]}" }}\n' * is_wide(language.bullets[0]),
         bracket="p.bracket { text-indent: 0 }\n" * bool(language.flush_marks),
         leading=round(1.27 * language.leading * settings.line_spacing, 2),
         family=_FAMILIES[settings.font],

@@ -155,7 +155,7 @@ class ChapterWriter:
         items = []
         outer, self._in_item = self._in_item, True
         for number, item in enumerate(block.items):
-            box = f"{block.sign(number, outer=True)} " * bool(block.ticked)
+            box = f"{block.sign(number, outer=True, bullets=self._language.bullets)} " * bool(block.ticked)
             if len(item) == 1 and isinstance(item[0], model.Paragraph):
                 items.append(f"<li>{box}{self._leaf(item[0].spans)}</li>")
             else:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bookgen.render import model
+from bookgen.render.characters import is_wide
 from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.code_blocks import code_rows, code_size
 from bookgen.render.layout.initial import DEPTH, set_lead_in, take_initial
@@ -37,6 +38,7 @@ _KEPT_LINES = 8  # verse or a list of up to this many lines is kept on one page
 _KEPT_STANZA = 20  # the same for a stanza of a book of verse
 _ABOVE_POEM = 2  # lines above a heading in a book of verse, where stanzas are a line apart
 _ABOVE_SECTION, _BELOW_SECTION = 1.5, 0.5  # lines: a heading belongs to the text below it
+_GAP = 0.45  # ems between the label of a list item and its text; none if the label fills the em
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
 
@@ -262,9 +264,12 @@ class Flow:
         outer = frame.left == 0.0
         if outer:
             self.space()
-        labels = [self._label(block.sign(number, outer=outer)) for number in range(len(block.items))]
+        bullets = self._setter.language.bullets
+        signs = [block.sign(number, outer=outer, bullets=bullets) for number in range(len(block.items))]
+        labels = list(map(self._label, signs))
+        gap = self.geometry.size * _GAP * (not is_wide(signs[0]))
         step = self._step(frame) or self.geometry.size
-        widest = self._gap + max(label.width for label in labels)
+        widest = gap + max(label.width for label in labels)
         if 2 * (frame.left + widest + frame.right) < self.geometry.measure:  # a high number is wider than a step
             step = max(step, widest)
         numbering = "Disc" if block.start is None else "Decimal"
@@ -277,7 +282,7 @@ class Flow:
             if number and loose:
                 self.space()
             starts.append(len(self.rows))
-            self._item(label, item, TextFrame(frame.left + step, frame.right, inner.child("LI")))
+            self._item(label, gap, item, TextFrame(frame.left + step, frame.right, inner.child("LI")))
         self._keep_items(starts)
         if outer:
             self.space()
@@ -294,18 +299,14 @@ class Flow:
             for row in self.rows[starts[0] : -1]:
                 row.together = True
 
-    @property
-    def _gap(self) -> float:
-        """The space between an item's label and its text."""
-        return self.geometry.size * 0.45
-
     def _label(self, sign: str) -> Line:
         words = self._maker.words((Span(sign),))
         (line,) = self._breaker.lines(words, Shape(self.geometry.measure, self.geometry.size, align=Align.START))
         line.x = 0.0
         return line
 
-    def _item(self, label: Line, blocks: Sequence[Block], frame: TextFrame) -> None:
+    def _item(self, label: Line, gap: float, blocks: Sequence[Block], frame: TextFrame) -> None:
+        """Add an item. `gap`: the space between its label and its text, in points."""
         element = frame.element.child("Lbl")
         body = replace(frame, element=frame.element.child("LBody"))
         at = len(self.rows)
@@ -321,8 +322,7 @@ class Flow:
             self.rows.append(Row())
         for row in self.rows[at:]:
             row.paragraph = -1  # a paragraph that is set again would lose its label
-        before = label.width + self._gap
-        x = self.geometry.measure - frame.left + self._gap if self._rtl else frame.left - before
+        x = self.geometry.measure - frame.left + gap if self._rtl else frame.left - label.width - gap
         self.rows[at].marks.insert(0, TextMark(label, x, self.geometry.size, element))
 
     def _verse(self, verse: model.Verse, frame: TextFrame) -> None:
