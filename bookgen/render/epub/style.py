@@ -25,6 +25,9 @@ h2, h3, h4 {{ margin: 1.5em 0 0.6em; break-after: avoid; page-break-after: avoid
 hr {{ border: 0; margin: 1.2em 0; text-align: center; height: 1.2em }}
 hr::before {{ content: "{ornament}" }}
 p.apart {{ margin: 1em 0 }}
+p.label {{ margin: 1em 0 0; text-indent: 0 }}
+h2 + p.label, h3 + p.label, h4 + p.label, p.label + p.label {{ margin: 0 }}
+p.label, p.kept {{ break-after: avoid; page-break-after: avoid }}
 blockquote {{ margin: 1em 1.6em }}
 li p, td p {{ text-indent: 0 }}
 blockquote p + p, li p + p {{ text-indent: {indent}em }}
@@ -78,11 +81,11 @@ p.poem > span {{ padding-inline-start: {POEM_TURNED_EMS:g}em; text-indent: -{POE
 
 _FLUSH = """.opening > p:first-child { text-indent: 0 }
 h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p { text-indent: 0 }
-table + p, pre + p, figure + p, p.verse + p, p.apart, p.apart + p { text-indent: 0 }
+table + p, pre + p, figure + p, p.verse + p, p.apart, p.apart + p, p.label + p { text-indent: 0 }
 blockquote p { text-indent: 0 }
 """
 
-_INITIAL = """.opening > p:first-of-type::first-letter {
+_INITIAL = """.opening > p:first-of-type:not(.label)::first-letter {
   font-size: 3em; float: left; line-height: 0.85; padding-right: 0.06em
 }
 """

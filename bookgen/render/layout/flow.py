@@ -25,8 +25,10 @@ from bookgen.render.model import (
     Spans,
     announces,
     begins_with,
+    is_label,
     is_speech_after,
     lines_by_hand,
+    needs_space_above,
     stands_apart,
     stands_in_lines,
 )
@@ -63,7 +65,7 @@ class Flow:
         self.outermost = TextFrame(0.0, 0.0, element)
         self._block = -1
         self._flush = True  # the next paragraph has no indent, unless the language indents all paragraphs
-        self._is_line = False  # the current block of a quotation has no indent in any language
+        self._is_line = False  # the current block has no indent in any language
         self._is_speech = False  # the current block of the chapter begins with a dash, below a table or the like
         self._in_item = False
         self._level = 1  # the level of the last heading; 1 is the chapter's own
@@ -82,14 +84,14 @@ class Flow:
         poems = {poem.block: poem for poem in section.poems}
         for index, block in enumerate(section.blocks):
             self._is_speech = language.speaks_with_dashes and is_speech_after(block, section.blocks[:index][-1:])
-            apart = stands_apart(section.blocks, index)
-            if apart:
+            apart, self._is_line = stands_apart(section.blocks, index), is_label(block)
+            if apart or needs_space_above(section.blocks, index):
                 self.space()
-                self._flush = True
+            self._flush |= apart
             self.block(block, self.outermost)
             if apart:
                 self.space()
-                self._flush = True
+            self._flush |= apart or is_label(block)
             if poem := poems.get(index):
                 title = self.rows[self.headings[-1]]
                 title.anchor, title.begins_page = poem.anchor, poem.begins_page
@@ -101,7 +103,7 @@ class Flow:
 
     def _keep_announcement(self, blocks: Sequence[Block], index: int) -> None:
         """Keep the last row on the same page as the next block if block `index` announces that block."""
-        if announces(blocks[index], blocks[index + 1 : index + 2]):
+        if self.rows and announces(blocks, index):
             self.rows[-1].keep = True
 
     def block(self, block: Block, frame: TextFrame) -> None:
