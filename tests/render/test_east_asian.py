@@ -8,6 +8,7 @@ import zipfile
 from dataclasses import replace
 
 import docx
+import pikepdf
 import pytest
 from lxml import etree
 
@@ -24,11 +25,12 @@ from bookgen.render.layout.rows import Element, Image, TextMark
 from bookgen.render.layout.words import WordMaker
 from bookgen.render.locales import language
 from bookgen.render.model import Manuscript, Span
+from bookgen.render.preview import html_pages
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import TRIMS
 from tests.render.conftest import Make, render
 from tests.render.measuring import body
-from tests.render.reading import W
+from tests.render.reading import PdfText, W
 from tests.render.test_settings import red_picture
 
 PAGES = Pagination(2, {1: "1"}, ())  # so that Word files need no layout, and no font for it
@@ -174,14 +176,60 @@ def test_emphasised_ideographs_have_dots_and_no_italics(tag: str, run: str, rule
     assert ('<em class="latin">Titanic</em>' in body) == bool(rule)
 
 
-@pytest.mark.parametrize("tag", ["ja", "zh"])
-def test_emphasised_ideographs_are_bold_in_print_and_latin_words_are_italic(tag: str) -> None:
+@pytest.mark.parametrize(("tag", "dots"), [("ja", "sesame"), ("zh", "dot")])
+def test_emphasised_ideographs_have_dots_in_print_and_latin_words_are_italic(tag: str, dots: str) -> None:
     if not system_sources(tag):
         pytest.skip("This machine has no font with ideographs.")
-    words = WordMaker(Typeface("serif", tag)).words((Span("文"), Span("字Titanic", italic=True)))
-    styles = {text: style.css for token in words.tokens for text, style in token.pieces}
+    spans = (Span("文"), Span("字Titanic", italic=True), Span("太", bold=True), Span("両", bold=True, italic=True))
+    words = WordMaker(Typeface("serif", tag)).words(spans)
+    styles = {text: (style.css, style.dots) for token in words.tokens for text, style in token.pieces}
 
-    assert styles == {"文": "", "字": "b", "Titanic": "i"}
+    assert styles == {"文": ("", ""), "字": ("", dots), "Titanic": ("i", ""), "太": ("b", ""), "両": ("b", dots)}
+
+
+@pytest.mark.parametrize(("tag", "low", "high"), [("ja", 0.88, 1.4), ("zh", -0.4, -0.12)])
+def test_each_emphasised_ideograph_has_a_dot_between_the_lines(tag: str, low: float, high: float, make: Make) -> None:
+    if not system_sources(tag):
+        pytest.skip("This machine has no font with ideographs.")
+    book = render(make(f"{'文' * 40}、*強調、点*{'文' * 40}", language=tag), ExportSettings(line_spacing=1.0))
+    (line,) = [(y, mark) for page in book.layout.pages for y, mark in body(page) if "強" in mark.line.text]
+    page = setter_for(book.manuscript, book.settings).geometry
+    with pikepdf.open(io.BytesIO(book.pdf)) as pdf:
+        drawn = [drawing for drawing in map(dots_of, pdf.pages) if drawing]
+    ((*dots,),) = drawn
+    (_, *marks, _) = PdfText(book.pdf).artifacts
+
+    assert len(dots) == len("強調点")
+    heights = [(y - line[0]) / page.size for dot in dots for _, y in dot]
+    assert low <= min(heights) < max(heights) <= high
+    assert page.lead / page.size - 0.12 > high
+    middles = [sum(x for x, _ in dot) / len(dot) for dot in dots]
+    assert middles[1] - middles[0] == pytest.approx(page.size, abs=0.5)
+    assert middles[2] - middles[1] == pytest.approx(2 * page.size, abs=0.5)
+    assert not any(mark in "".join(marks) for mark in "﹅・•●")
+    assert "強調、点" in "".join(PdfText(book.pdf).words())
+
+
+def dots_of(page: pikepdf.Page) -> list[list[tuple[float, float]]]:
+    """The points of each filled path of a page."""
+    paths: list[list[tuple[float, float]]] = []
+    for operands, operator in pikepdf.parse_content_stream(page):
+        numbers = [float(each) for each in operands] if str(operator) in "mc" else []
+        if str(operator) == "m":
+            paths.append([])
+        if numbers:
+            paths[-1] += zip(numbers[::2], numbers[1::2], strict=True)
+    return paths
+
+
+@pytest.mark.parametrize(("shape", "place"), [("ja", "filled sesame"), ("zh", "under right")])
+def test_the_preview_shows_the_dots(shape: str, place: str, make: Make) -> None:
+    if not system_sources(shape):
+        pytest.skip("This machine has no font with ideographs.")
+    layout = render(make("文*字*文", language=shape)).layout
+    shown = "".join(page["html"] for page in html_pages(layout))
+
+    assert re.search(f'<span style="text-emphasis:[^"]*{place}">字</span>', shown)
 
 
 @pytest.mark.parametrize(("tag", "alt"), [("ja", "夜、花子"), ("zh-Hant", "夜，花子"), ("ko", "夜, 花子")])
