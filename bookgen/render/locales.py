@@ -26,9 +26,11 @@ class Locale:
     unspaced: bool = False  # no spaces between words, so a quote's neighbours do not tell opening from closing
     dash: str = "—"
     comma: str = ", "  # between a book's title and its author
+    names_copyright: bool = True  # the copyright notice has the word in front of the sign ©
     indent: float = 1.5  # of a paragraph's first line, in ems
     indents_first: bool = False  # the first paragraph after a heading is indented too
     flush_marks: str = ""  # a paragraph that begins with one has no indent, as the mark leaves half an em before it
+    bullets: str = "•–"  # of outer and of inner lists
     emphasis: str = ""  # the CSS shape of dots that replace italics; empty: italics
     leading: float = 1.0  # multiplies the line height; ideographs fill the em and need more room between lines
 
@@ -82,7 +84,7 @@ LOCALES = (
            unspaced=True, indent=2.0, indents_first=True, emphasis="dot", comma="，", leading=1.27),
     Locale("ja", "目次", "第{}章", "著作権", "無断複写・転載を禁じます。", "注", "「」『』",
            unspaced=True, indent=1.0, indents_first=True, flush_marks="「『（〈《【〔“(", emphasis="sesame",
-           comma="、", leading=1.27),
+           bullets="・・", comma="、", names_copyright=False, leading=1.27),
     Locale("ko", "차례", "제{}장", "저작권", "모든 권리 보유.", "주석", indents_first=True, leading=1.2),
     Locale("ar", "المحتويات", "الفصل {}", "حقوق النشر", "جميع الحقوق محفوظة.", "الحواشي", "«»“”", rtl=True),
     Locale("he", "תוכן העניינים", "פרק {}", "זכויות יוצרים", "כל הזכויות שמורות.", "הערות", "””’’", rtl=True),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from bookgen.models import SourceType
+from bookgen.render.characters import is_wide
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ EMS_A_SPACE = 0.4  # the width of each space in a verse line's indent
 USUAL_INDENT = 4  # spaces; the continuation of a long line in a poem is indented further
 _MAX_OUTPUT_LINES = 6
 _MAX_LABEL_LETTERS = 30
+_NO_LABEL_ENDS = tuple("!?…,;\"'”’»“«—–。！？」』")
 _LABEL_ENDS = tuple(".:!。：！")
 _SPEECH = re.compile(r"[—–]\s?[¿¡]?[^\W\d_]")
 TURNED_EMS = 1.5  # from the deepest indent of a poem to the continuation of its long lines
@@ -57,6 +59,10 @@ def lines_by_hand(spans: Spans) -> tuple[Spans, ...]:
 @dataclass(frozen=True, slots=True)
 class Paragraph:
     spans: Spans
+
+    @property
+    def text(self) -> str:
+        return "".join(span.text for span in self.spans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +89,13 @@ class ItemList:
     start: int | None = None
     ticked: tuple[bool, ...] = ()
 
-    def sign(self, item: int, *, outer: bool) -> str:
-        """The mark before an item (counted from 0). Outer and inner lists have different bullets."""
+    def sign(self, item: int, *, outer: bool, bullets: str) -> str:
+        """The mark before an item (counted from 0). `bullets`: one for outer and one for inner lists."""
         if self.start is not None:
             return f"{self.start + item}."
         if self.ticked:
             return "☑" if self.ticked[item] else "☐"
-        return "•" if outer else "–"
+        return bullets[0] if outer else bullets[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,17 +200,46 @@ def begins_with(spans: Spans, marks: str) -> bool:
     return first != "" and first in marks
 
 
-def announces(block: Block, following: Sequence[Block]) -> bool:
-    """Whether the block stays on the page of the block after it.
+def announces(blocks: Sequence[Block], index: int) -> bool:
+    """Whether the block belongs to the next block, so that both stay on one page.
 
-    That is a paragraph that ends with a colon, before a list, a table or the like, and code before a few lines of code,
-    which are what the program prints.
+    True for a paragraph that ends with a colon before a list, a table or the like, for a short line in bold or italics,
+    such as a date, and for code before a few lines of code, which are what the program prints. Of several lines in bold
+    or italics, those between the first and the last may be parted.
     """
-    if isinstance(block, Code) and following and isinstance(following[0], Code):
-        return len(following[0].lines) <= _MAX_OUTPUT_LINES
-    if not isinstance(block, Paragraph) or not following or isinstance(following[0], Paragraph):
+    block, before, after = blocks[index], blocks[:index][-1:], blocks[index + 1 : index + 2]
+    if isinstance(block, Code) and after and isinstance(after[0], Code):
+        return len(after[0].lines) <= _MAX_OUTPUT_LINES
+    if not isinstance(block, Paragraph) or not after or isinstance(after[0], SceneBreak):
         return False
-    return "".join(span.text for span in block.spans).rstrip().endswith((":", "："))
+    if _is_short_line(block):
+        return not (_is_short_line(after[0]) and before and _is_short_line(before[0]))
+    return not isinstance(after[0], Paragraph) and block.text.rstrip().endswith((":", "："))
+
+
+def is_label(block: Block) -> bool:
+    """Whether the block is a short line in bold that is no sentence: the date of a diary, the name of a form."""
+    if not isinstance(block, Paragraph) or not _is_short_line(block, styles=("bold",)):
+        return False
+    text = block.text.strip()
+    is_sentence = text.endswith(".") and not (text.isupper() or any(map(str.isdigit, text)))
+    return not is_sentence and not text.endswith(_NO_LABEL_ENDS)
+
+
+def needs_space_above(blocks: Sequence[Block], index: int) -> bool:
+    """Whether the block is a label with a blank line above it: not the first block, nor below a heading or a label."""
+    above = blocks[:index][-1:]
+    return is_label(blocks[index]) and bool(above) and not (isinstance(above[0], Heading) or is_label(above[0]))
+
+
+def _is_short_line(block: Block, *, styles: Sequence[str] = ("bold", "italic")) -> bool:
+    """Whether the block is a paragraph of one short line that is in one of the styles as a whole."""
+    if not isinstance(block, Paragraph) or any(span.text == "\n" for span in block.spans):
+        return False
+    spans = [span for span in block.spans if span.text.strip()]
+    letters = sum(1 + is_wide(letter) for letter in block.text)
+    styled = any(all(getattr(span, style) for span in spans) for style in styles)
+    return bool(spans) and letters <= MAX_HAND_LINE_LETTERS and styled
 
 
 def stands_apart(blocks: Sequence[Block], index: int) -> bool:

@@ -22,6 +22,11 @@ _STYLES = {
 }
 _WIDEST = 1_200  # pixels of a picture on a screen
 _TAG = re.compile("<[^>]*>")
+_DOTS = {
+    "sesame": "text-emphasis:filled sesame",
+    "dot": "text-emphasis:filled dot;text-emphasis-position:under right",
+}
+_LEAD, _DOTTED_LEAD = 1.2, 3.0  # line heights; without room for the dots, a browser moves the letters
 _RAISED = "vertical-align:super;font-size:60%"
 
 
@@ -83,8 +88,10 @@ class _PageWriter:
 
     def _text(self, mark: TextMark, placed: Placed) -> str:
         line = mark.line
-        style = self._box(placed.x + mark.x + line.x, placed.y + mark.dy + mark.size, line.width)
-        style |= {"font-size": self._share(mark.size), "line-height": "1.2", "white-space": "nowrap"}
+        lead = _DOTTED_LEAD if any(each.dots for each, _ in line.segments) else _LEAD
+        top = placed.y + mark.dy + mark.size * (1 + (lead - _LEAD) / 2)
+        style = self._box(placed.x + mark.x + line.x, top, line.width)
+        style |= {"font-size": self._share(mark.size), "line-height": f"{lead}", "white-space": "nowrap"}
         if line.opening:
             style["text-align-last"] = "justify"
         if line.rtl:
@@ -108,6 +115,7 @@ def _spans(line: Line) -> str:
     for style, items in line.read or line.segments:
         text = escape("".join(item if isinstance(item, str) else spaces(item) for item in items), quote=False)
         names = [_STYLES[name] for name in style.css.split() if name in _STYLES] + [_RAISED] * bool(style.rise)
+        names += [_DOTS[style.dots]] if style.dots else []
         out.append(f'<span style="{";".join(names)}">{text}</span>' if names else text)
     return "".join(out) + "-" * (line.tail is Tail.HYPHEN)
 

@@ -14,7 +14,7 @@ import pytest
 
 from bookgen.render.layout.geometry import geometry
 from bookgen.render.layout.lines import Tail
-from bookgen.render.model import Manuscript, Table
+from bookgen.render.model import Manuscript, Table, announces, needs_space_above
 from tests.render.conftest import Make, Rendered, render
 from tests.render.measuring import body
 from tests.render.test_docx import of_style
@@ -88,6 +88,72 @@ def test_a_play_a_glossary_and_words_in_bold_get_no_space(text: str, make: Make)
     book = render(make(text))
 
     assert 'class="apart"' not in chapter(book)
+
+
+@pytest.mark.parametrize("label", ["**FORM 4A: RESPONSE FORM**", "**3 March 1911.**"])
+def test_a_line_in_bold_has_space_above_it_and_stays_with_the_text_below(label: str, make: Make) -> None:
+    text = label.strip("*")
+    book = render(make(f"Saw the branch.\n\n{label}\n\nThen seal it.\n\nAnd rest.\n\nAnd sleep."))
+    baselines = {mark.line.text: y for page in book.layout.pages for y, mark in body(page)}
+    edges = left_edges(book.layout)
+    paragraphs = {each.text: each for each in docx.Document(io.BytesIO(book.docx)).paragraphs}
+    spaces = paragraphs[text].paragraph_format
+    lead = baselines["And rest."] - baselines["And sleep."]
+    gaps = [above - below for above, below in pairwise(list(baselines.values())[-5:])]
+
+    assert gaps == pytest.approx([2 * lead, lead, lead, lead])
+    assert edges[text] == edges["Then seal it."] < edges["And rest."]
+    assert (spaces.space_before.pt, spaces.space_after.pt) == (pytest.approx(lead, abs=0.1), 0)
+    assert (spaces.keep_with_next, spaces.first_line_indent) == (True, 0)
+    assert paragraphs["Then seal it."].style.name == "Book First"
+    assert f'<p class="label"><strong>{text}</strong>' in chapter(book)
+    assert "p.label, p.kept { break-after: avoid" in text_of(book.epub, "EPUB/style.css")
+
+
+@pytest.mark.parametrize(
+    ("text", "space"),
+    [
+        ("**ANNA**\n\nCome.", False),
+        ("So.\n\n## Two\n\n**ANNA**\n\nCome.", False),
+        ("So.\n\n**ANNA**\n\nCome.", True),
+        ("So.\n\n**Stop!**\n\nShe did.", False),
+        ("So.\n\n**He was dead.**\n\nShe was not.", False),
+        (f"So.\n\n**{'WORD ' * 12}**\n\nShe did.", False),
+        ("So.\n\n*Later*\n\nShe did.", False),
+    ],
+)
+def test_only_a_label_in_bold_below_other_text_gets_space(text: str, space: bool, make: Make) -> None:
+    (section,) = make(text).chapters
+
+    assert any(needs_space_above(section.blocks, index) for index in range(len(section.blocks))) == space
+
+
+@pytest.mark.parametrize("line", ["**FORM 4A**", "**Stop!**", "*Later*"])
+@pytest.mark.parametrize("outer", ["", "> "])
+def test_a_short_line_in_bold_or_italics_is_never_the_last_of_its_page(line: str, outer: str, make: Make) -> None:
+    text = line.strip("*")
+    parted = [
+        above
+        for above in range(18, 36)
+        if any(
+            page[-1] == text
+            for page in pages_of(
+                render(make("\n\n".join([*["A line."] * above, f"{outer}{line}\n{outer}\n{outer}Below.", "A line."])))
+            )
+        )
+    ]
+    book = render(make(f"A line.\n\n{outer}{line}\n{outer}\n{outer}Below."))
+    kept = [each for each in docx.Document(io.BytesIO(book.docx)).paragraphs if each.text == text]
+
+    assert parted == []
+    assert [each.paragraph_format.keep_with_next for each in kept] == [True]
+    assert re.search(f'class="[a-z ]*(kept|label)"><(em|strong)>{text}', chapter(book))
+
+
+def test_a_long_run_of_lines_in_italics_may_be_parted(make: Make) -> None:
+    (section,) = make("So.\n\n" + "*Are you there?*\n\n" * 5 + "No.").chapters
+
+    assert [announces(section.blocks, index) for index in range(7)] == [False, True, False, False, False, True, False]
 
 
 @pytest.mark.parametrize("outer", ["- ", "> "])

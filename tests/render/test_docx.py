@@ -39,6 +39,13 @@ def test_the_docx_audit_finds_no_fault(case: str, small: Rendered, make: Make, t
     assert [str(error) for error in OpenXmlValidator().validate(str(file)).errors] == []
 
 
+@pytest.mark.parametrize("language", ["en", "ja", "ar"])
+def test_word_opens_the_document_without_its_compatibility_mode(language: str, make: Make) -> None:
+    settings = unzipped(render(make("A line.", language=language)).docx)
+
+    assert re.findall(b'compatibilityMode"[^>]*w:val="([0-9]+)"', settings) == [b"15"]
+
+
 def test_the_table_of_contents_has_the_numbers_of_the_pdf(small: Rendered) -> None:
     document = docx.Document(io.BytesIO(small.docx))
     entries = ["".join(each.text or "" for each in p._p.iter(f"{W}t")) for p in of_style(document, "toc 1")]

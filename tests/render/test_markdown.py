@@ -264,7 +264,7 @@ def test_a_checklist_has_check_boxes() -> None:
     (checklist, plain) = blocks("- [ ] Rope\n- [x] *A* plank\n\n1. [ ] Numbered\n2. Two")
 
     assert isinstance(checklist, ItemList)
-    assert [checklist.sign(item, outer=True) for item in range(2)] == ["☐", "☑"]
+    assert [checklist.sign(item, outer=True, bullets="•–") for item in range(2)] == ["☐", "☑"]
     assert checklist.items[0] == (Paragraph((Span("Rope"),)),)
     assert checklist.items[1] == (Paragraph((Span("A", italic=True), Span(" plank"))),)
     assert isinstance(plain, ItemList)

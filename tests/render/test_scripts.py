@@ -235,6 +235,9 @@ def test_two_dashes_join_and_are_extracted_as_written(language: str, make: Make)
         ("ja", "」）。「（", 3.0),
         ("ja", "？」", 2.0),
         ("ja", "「。", 2.0),
+        ("ja", "\u3000「", 1.5),
+        ("ja", "？\u3000『", 2.5),
+        ("ja", "」\u3000文", 3.0),
         ("zh", "：“", 1.5),
         ("zh", "？”", 1.5),
         ("zh", "》（", 1.5),
@@ -254,7 +257,8 @@ def test_marks_that_meet_share_the_empty_half_between_them(language: str, marks:
     for page in rendered.layout.pages:
         for placed in page.placed:
             if isinstance(placed.mark, TextMark):
-                assert drawn_width(placed.mark) == pytest.approx(placed.mark.line.width, abs=0.1)
+                hung = placed.mark.size * placed.mark.line.text.endswith("\u3000")
+                assert drawn_width(placed.mark) - hung == pytest.approx(placed.mark.line.width, abs=0.1)
 
 
 @pytest.mark.parametrize(("language", "indented"), [("en", False), *((each, True) for each in HERE)])

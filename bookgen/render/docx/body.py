@@ -22,7 +22,9 @@ from bookgen.render.model import (
     Spans,
     announces,
     begins_with,
+    is_label,
     is_speech_after,
+    needs_space_above,
     stands_apart,
     stands_in_lines,
 )
@@ -105,6 +107,7 @@ class BodyWriter:
         self._rtl = language.rtl
         self._emphasis = _EMPHASIS.get(language.emphasis, "")
         self._flush_marks = language.flush_marks
+        self._bullets = language.bullets
         self._dashes = language.speaks_with_dashes
         self._first_note = 0
         self._drawings = 0
@@ -112,6 +115,7 @@ class BodyWriter:
         self._in_note = False
         self._flush = True
         self._announces = False
+        self._has_space_above = False  # whether the current block of the chapter is a label that needs it
         self._apart = False  # whether the current block of the chapter needs space around it
         self._in_verse = False
         self._place = _IN_LONG_POEM  # of the current block, in a book of verse
@@ -127,7 +131,8 @@ class BodyWriter:
         for index, block in enumerate(section.blocks):
             self._poem = poems.get(index)
             self._place = places.get(index, _IN_LONG_POEM)
-            self._announces = announces(block, section.blocks[index + 1 : index + 2])
+            self._announces = announces(section.blocks, index)
+            self._has_space_above = needs_space_above(section.blocks, index)
             self._apart = stands_apart(section.blocks, index)
             if self._dashes and is_speech_after(block, section.blocks[:index][-1:]):
                 self._flush = False
@@ -187,16 +192,17 @@ class BodyWriter:
     def _block(self, block: Block, depth: int) -> str:
         match block:
             case model.Paragraph(spans):
-                style = "Quote" if depth else "BookFirst" if self._flush or self._apart else "BookBody"
-                self._flush = self._apart
-                inset = twips(self._geometry.indent * 1.2 * depth)
+                label = is_label(block)
+                style = "Quote" if depth else "BookFirst" if self._flush or self._apart or label else "BookBody"
+                self._flush = self._apart or label
+                inset = twips(self._geometry.inset * depth)
                 further = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>' if depth > 1 else ""
                 rtl, direction = self._direction((spans,))
-                if depth <= 1 and (stands_in_lines(spans) or begins_with(spans, self._flush_marks)):
+                if depth <= 1 and (label or stands_in_lines(spans) or begins_with(spans, self._flush_marks)):
                     further = '<w:ind w:firstLine="0"/>'
                 kept = "<w:keepNext/>" * self._announces
                 air = twips(self._geometry.lead)
-                direction += spacing(air, air) * self._apart
+                direction += spacing(air, air) * self._apart + spacing(air, 0) * self._has_space_above
                 return paragraph(style, self.spans(spans, rtl=rtl), kept + direction + further)
             case model.Heading(level, spans):
                 self._flush = True
@@ -206,7 +212,10 @@ class BodyWriter:
                 named = bookmarked(self._poems[self._poem.anchor], heading)
                 return paragraph(f"Heading{level}", named, "<w:pageBreakBefore/>" * self._poem.begins_page)
             case model.Quote(blocks):
-                inner = "".join(self._block(each, depth + 1) for each in blocks)
+                inner = ""
+                for index, each in enumerate(blocks):
+                    self._announces = announces(blocks, index)
+                    inner += self._block(each, depth + 1)
             case model.ItemList():
                 inner = self._list(block, 0)
             case model.Verse():
@@ -223,21 +232,23 @@ class BodyWriter:
         return inner
 
     def _list(self, block: model.ItemList, level: int) -> str:
-        step = self._geometry.indent * 1.2
+        step = self._geometry.inset
         out: list[str] = []
         count = len(block.items)
         is_short = count <= _KEPT_LINES and all(map(self._is_line, block.items))
         for number, item in enumerate(block.items):
             kept = number < count - 1 and (is_short or number in (0, count - 2))
-            sign = block.sign(number, outer=level == 0)
+            sign = block.sign(number, outer=level == 0, bullets=self._bullets)
+            hang = self._geometry.size if is_wide(sign) else step
             for index, inner in enumerate(item):
                 if isinstance(inner, model.ItemList):
                     out.append(self._list(inner, level + 1))
                 elif isinstance(inner, model.Paragraph):
-                    label = f"{text(sign)}<w:r><w:tab/></w:r>" if index == 0 else ""
+                    gap = "" if is_wide(sign) else "<w:r><w:tab/></w:r>"  # a bullet that fills the em needs none
+                    label = text(sign) + gap if index == 0 else ""
                     first = self._geometry.indent * isinstance(item[index - 1], model.Paragraph)
-                    indent = self._indent(level, step, first=first if index else -step)
-                    together = "<w:keepNext/>" * (kept or announces(inner, item[index + 1 : index + 2]))
+                    indent = self._indent(level, step, first=first if index else -hang)
+                    together = "<w:keepNext/>" * (kept or announces(item, index))
                     out.append(paragraph("BookList", label + self.spans(inner.spans), together + indent))
                 else:
                     out.append(self._block(inner, 0))

@@ -35,6 +35,8 @@ _NAMES = {
 # Leaves no space between paragraphs of the same style, only around the group.
 _GROUPED = "<w:contextualSpacing/>"
 
+_WORD_2013 = "15"  # also the compatibility mode of all later versions
+
 # A style: the style it is based on, the style of the next paragraph, paragraph properties, run properties.
 _Style = tuple[str, str, str, str]
 
@@ -65,17 +67,22 @@ class StyleSheet:
         settings.insert_element_before(_switch("evenAndOddHeaders"), "w:characterSpacingControl")
         if self._language.ideographic:  # marks such as 。「 share half an em, as in the PDF
             settings.find(qn("w:characterSpacingControl")).set(qn("w:val"), "compressPunctuation")
+        compat = settings.find(qn("w:compat"))
         # Without this, a justified line that ends with a manual break is stretched to the margin.
-        settings.find(qn("w:compat")).insert(0, _switch("doNotExpandShiftReturn"))
+        compat.insert(0, _switch("doNotExpandShiftReturn"))
+        for setting in compat.iter(qn("w:compatSetting")):  # otherwise Word opens the file in its compatibility mode
+            if setting.get(qn("w:name")) == "compatibilityMode":
+                setting.set(qn("w:val"), _WORD_2013)
 
     def _styles(self) -> dict[str, _Style]:
         geometry = self._geometry
         em, note, lead = geometry.size, geometry.note_size, twips(geometry.lead)
-        inset, indent = twips(geometry.indent * 1.2), twips(em * self._language.indent)
+        inset, indent = twips(geometry.inset), twips(em * self._language.indent)
         aside = spacing(lead, lead)
         kept = "<w:keepNext/><w:keepLines/><w:suppressAutoHyphens/>"
         justify = '<w:jc w:val="both"/>' if self._settings.justify else ""
         lines = f'<w:spacing w:before="0" w:after="0" w:line="{lead}" w:lineRule="exact"/>'
+        # Entries have no right indent: beyond it, LibreOffice shows no page number in the mode of Word 2013.
         tabs = f'<w:tabs><w:tab w:val="right" w:leader="dot" w:pos="{twips(geometry.measure)}"/></w:tabs>'
         first = "" if self._language.indents_first else '<w:ind w:firstLine="0"/>'
         italic = "" if self._language.emphasis else "<w:i/>"  # where there are no italics, Word would slant the letters
@@ -92,7 +99,7 @@ class StyleSheet:
         turned = twips(em * TURNED_EMS)
         hung = f'<w:ind w:left="{inset + turned}" w:hanging="{turned}"/>'
         verse = f'<w:suppressAutoHyphens/>{hung}<w:jc w:val="left"/>'
-        below = f'{tabs}{spacing(0, 40)}<w:ind w:left="{twips(em * 2.5)}" w:right="{inset}" w:hanging="{twips(em)}"/>'
+        below = f'{tabs}{spacing(0, 40)}<w:ind w:left="{twips(em * 2.5)}" w:hanging="{twips(em)}"/>'
         code = f'<w:suppressAutoHyphens/><w:ind w:left="{inset + twips(em)}" w:hanging="{twips(em)}"/>'
         return {
             "BookBody": style(f'<w:widowControl/>{lines}<w:ind w:firstLine="{indent}"/>{justify}'),
@@ -110,7 +117,7 @@ class StyleSheet:
             "Heading3": head(3, lead, 0, "<w:b/>" + size(em * 1.06)),
             "Heading4": head(4, lead, 0, italic + size(em)),
             "ContentsHeading": style(kept + spacing(lead * 2, lead * 2) + CENTRED, size(em * 1.6)),
-            "TOC1": style(f'{tabs}{spacing(0, 80)}<w:ind w:right="{inset}"/>'),
+            "TOC1": style(f"{tabs}{spacing(0, 80)}"),
             **({"TOC2": style(below)} if self._poems else {}),
             "Quote": style(aside + quoted + _GROUPED, based="BookBody"),
             "BookVerse": style(verse, based="BookBody"),

@@ -65,7 +65,8 @@ class _DocxWriter:
         self._pagination = pagination
         self._settings = settings
         self._language = language(manuscript.language)
-        self._geometry = geometry(settings, manuscript.trim, leading=self._language.leading)
+        leading, ideographic = self._language.leading, self._language.ideographic
+        self._geometry = geometry(settings, manuscript.trim, leading=leading, ideographic=ideographic)
         self._document = docx.Document()
         self._links: dict[str, str] = {}
         chapters = manuscript.chapters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bookgen.render.characters import is_wide
 from bookgen.render.fonts.families import DYSLEXIC
 from bookgen.render.locales import Locale
 from bookgen.render.model import POEM_TURNED_EMS, TURNED_EMS
@@ -24,9 +25,13 @@ h2, h3, h4 {{ margin: 1.5em 0 0.6em; break-after: avoid; page-break-after: avoid
 hr {{ border: 0; margin: 1.2em 0; text-align: center; height: 1.2em }}
 hr::before {{ content: "{ornament}" }}
 p.apart {{ margin: 1em 0 }}
+p.label {{ margin: 1em 0 0; text-indent: 0 }}
+h2 + p.label, h3 + p.label, h4 + p.label, p.label + p.label {{ margin: 0 }}
+p.label, p.kept {{ break-after: avoid; page-break-after: avoid }}
 blockquote {{ margin: 1em 1.6em }}
 li p, td p {{ text-indent: 0 }}
 blockquote p + p, li p + p {{ text-indent: {indent}em }}
+blockquote p.flush {{ text-indent: 0 }}
 {speech}{bracket}p.lines {{ text-indent: 0; text-align: start }}
 p.verse {{ margin: 1em 1.6em; text-align: start; text-indent: 0; {whole} }}
 p.verse > span {{ display: block; padding-inline-start: {turned:g}em; text-indent: -{turned:g}em }}
@@ -34,7 +39,7 @@ p.verse > br {{ display: none }}
 p.poem {{ break-inside: avoid; page-break-inside: avoid }}
 p.poem, blockquote p.verse {{ margin: 1em 0 }}
 li:first-child:not(:last-child), li:nth-last-child(2) {{ break-after: avoid; page-break-after: avoid }}
-ul.boxes {{ list-style: none; padding-left: 1em }}
+{bullets}ul.boxes {{ list-style: none; padding-left: 1em }}
 pre {{ font-size: 0.85em; margin: 1em 0 }}
 pre, code {{ white-space: pre-wrap; font-family: monospace; {whole} }}
 pre code {{ font-size: inherit }}
@@ -76,11 +81,11 @@ p.poem > span {{ padding-inline-start: {POEM_TURNED_EMS:g}em; text-indent: -{POE
 
 _FLUSH = """.opening > p:first-child { text-indent: 0 }
 h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p { text-indent: 0 }
-table + p, pre + p, figure + p, p.verse + p, p.apart, p.apart + p { text-indent: 0 }
-blockquote p, blockquote p.flush { text-indent: 0 }
+table + p, pre + p, figure + p, p.verse + p, p.apart, p.apart + p, p.label + p { text-indent: 0 }
+blockquote p { text-indent: 0 }
 """
 
-_INITIAL = """.opening > p:first-of-type::first-letter {
+_INITIAL = """.opening > p:first-of-type:not(.label)::first-letter {
   font-size: 3em; float: left; line-height: 0.85; padding-right: 0.06em
 }
 """
@@ -132,6 +137,7 @@ def style_sheet(settings: ExportSettings, language: Locale, *, verse: bool = Fal
         indent=language.indent,
         flush="" if language.indents_first else _FLUSH,
         speech=f"p.speech {{ text-indent: {language.indent}em }}\n" * language.speaks_with_dashes,
+        bullets=f'ul {{ list-style-type: "{language.bullets[0]}" }}\n' * is_wide(language.bullets[0]),
         bracket="p.bracket { text-indent: 0 }\n" * bool(language.flush_marks),
         leading=round(1.27 * language.leading * settings.line_spacing, 2),
         family=_FAMILIES[settings.font],

@@ -22,7 +22,9 @@ from bookgen.render.model import (
     Section,
     Span,
     Spans,
+    announces,
     begins_with,
+    is_label,
     is_speech_after,
     stands_apart,
     stands_in_lines,
@@ -84,7 +86,8 @@ class ChapterWriter:
             self._poem = poems.get(index)
             speaks = is_speech_after(block, self._section.blocks[:index][-1:])
             kind = "apart" if stands_apart(self._section.blocks, index) else "speech" if speaks else ""
-            blocks.append(self._block(block, kind=kind))
+            kept = " kept" * announces(self._section.blocks, index)
+            blocks.append(self._block(block, kind="label" if is_label(block) else f"{kind}{kept}".strip()))
         return "\n".join(blocks) + self._notes()
 
     def _notes(self) -> str:
@@ -117,8 +120,11 @@ class ChapterWriter:
                 return f"<h{level}{_poem_attributes(self._poem)}>{self._leaf(spans)}</h{level}>"
             case model.Quote(blocks):
                 lines = lines_in_quote(blocks)
-                inner = (self._block(each, kind="flush" * (index in lines)) for index, each in enumerate(blocks))
-                return f"<blockquote>{''.join(inner)}</blockquote>"
+                inner = ""
+                for index, each in enumerate(blocks):
+                    kind = "flush" * (index in lines) + " kept" * announces(blocks, index)
+                    inner += self._block(each, kind=kind.strip())
+                return f"<blockquote>{inner}</blockquote>"
             case model.ItemList():
                 return self._list(block)
             case model.Verse():
@@ -155,7 +161,7 @@ class ChapterWriter:
         items = []
         outer, self._in_item = self._in_item, True
         for number, item in enumerate(block.items):
-            box = f"{block.sign(number, outer=True)} " * bool(block.ticked)
+            box = f"{block.sign(number, outer=True, bullets=self._language.bullets)} " * bool(block.ticked)
             if len(item) == 1 and isinstance(item[0], model.Paragraph):
                 items.append(f"<li>{box}{self._leaf(item[0].spans)}</li>")
             else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,10 +25,13 @@ _REORDERED = re.compile("[\u0900-\u0dff\u1780-\u17ff\u1000-\u109f]")
 _DASHES = re.compile("[—―]+")
 
 # Marks that fill the em, with their ink in one half of it. Where two of them meet, the half em between them is left
-# out. Which marks are drawn so depends on the face: 。 is in the middle in Taiwan, and ： in Japan.
+# out, and so is the half em between the space U+3000 and an opening mark. Which marks are drawn so depends on the face:
+# 。 is in the middle in Taiwan, and ： in Japan.
 _OPENING = "「『（〈《【〔［｛〖〘“‘"
 _CLOSING = "」』）〉》】〕］｝〗〙”’、。，．：；！？"
-_PAIR = re.compile(f"(?<=[{_CLOSING}])(?=[{_CLOSING}{_OPENING}])|(?<=[{_OPENING}])(?=[{_OPENING}])")
+_PAIR = re.compile(
+    f"(?<=[{_CLOSING}])(?=[{_CLOSING}{_OPENING}])|(?<=[{_OPENING}])(?=[{_OPENING}])|(?<=\u3000)(?=[{_OPENING}])"
+)
 _EM, _HALF = 950.0, 500.0  # per mille; some faces are slightly narrower than the em
 
 Shaped = tuple[float, str]
@@ -51,9 +54,10 @@ class Style:
     measuring: bool
     href: str = ""
     strike: bool = False
+    dots: str = ""  # the CSS shape of dots at each ideograph, which replace italics; empty: none
     words: dict[str, Shaped] = field(default_factory=dict)
     _halves: dict[str, bool] = field(default_factory=dict)
-    _variants: dict[tuple[str, bool], Style] = field(default_factory=dict)
+    _variants: dict[tuple[str, bool, str], Style] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._ideographic = locale(self.language).ideographic
@@ -65,12 +69,12 @@ class Style:
     def is_code(self) -> bool:
         return "m" in self.css.split()
 
-    def variant(self, *, href: str = "", strike: bool = False) -> Style:
-        """The same style as a link or struck through. It shares the cache of shaped words."""
-        twin = self._variants.get((href, strike))
+    def variant(self, *, href: str = "", strike: bool = False, dots: str = "") -> Style:
+        """The same style as a link, struck through or with dots. It shares the cache of shaped words."""
+        twin = self._variants.get((href, strike, dots))
         if twin is None:
-            twin = self._variants[href, strike] = copy.copy(self)
-            twin.href, twin.strike = href, strike
+            twin = self._variants[href, strike, dots] = copy.copy(self)
+            twin.href, twin.strike, twin.dots = href, strike, dots
         return twin
 
     def word(self, text: str) -> Shaped:
@@ -90,6 +94,12 @@ class Style:
             found.append((info.codepoint, x + position.x_offset * factor, position.y_offset * factor))
             x += advance * self.scale
         return found
+
+    def letters(self, text: str) -> Iterator[tuple[str, float]]:
+        """The letters of a word with their advances, per mille of the nominal size. Marks count as part of a letter."""
+        buffer = self._buffer(text)
+        for info, advance in zip(buffer.glyph_infos, self._advances(text, buffer), strict=True):
+            yield text[info.cluster], advance * self.scale
 
     def is_half(self, mark: str) -> bool:
         """Whether the font draws this opening or closing mark a full em wide, with one half of the em empty."""

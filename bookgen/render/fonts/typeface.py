@@ -51,6 +51,7 @@ class Typeface:
         self._body = own_script(language) or chosen
         self.unspaced = locale(language).unspaced
         self.ideographic = locale(language).ideographic
+        self.emphasis = locale(language).emphasis
         self._helpers: tuple[Source, ...] = FALLBACKS if font == "serif" else (SANS, *FALLBACKS)
         self._faces: dict[str, Face] = {}
         self._styles: dict[tuple[object, ...], Style] = {}

@@ -32,7 +32,7 @@ def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: b
     maker = WordMaker(Typeface(settings.font, manuscript.language, measuring=measuring), rtl=speech.rtl)
     hyphens = Hyphens(manuscript.language, enabled=settings.hyphenate)
     breaker = LineBreaker(hyphens, micro=settings.justify, measuring=measuring)
-    page = geometry(settings, manuscript.trim, leading=speech.leading)
+    page = geometry(settings, manuscript.trim, leading=speech.leading, ideographic=speech.ideographic)
     return Setter(page, settings, speech, maker, breaker)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bookgen.render import model
+from bookgen.render.characters import is_wide
 from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.code_blocks import CodeStyle, code_rows, code_style
 from bookgen.render.layout.initial import DEPTH, set_lead_in, take_initial
@@ -24,8 +25,10 @@ from bookgen.render.model import (
     Spans,
     announces,
     begins_with,
+    is_label,
     is_speech_after,
     lines_by_hand,
+    needs_space_above,
     stands_apart,
     stands_in_lines,
 )
@@ -37,6 +40,7 @@ _KEPT_LINES = 8  # verse or a list of up to this many lines is kept on one page
 _KEPT_STANZA = 20  # the same for a stanza of a book of verse
 _ABOVE_POEM = 2  # lines above a heading in a book of verse, where stanzas are a line apart
 _ABOVE_SECTION, _BELOW_SECTION = 1.5, 0.5  # lines: a heading belongs to the text below it
+_GAP = 0.45  # ems between the label of a list item and its text; none if the label fills the em
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
 
@@ -61,6 +65,7 @@ class Flow:
         self.outermost = TextFrame(0.0, 0.0, element)
         self._block = -1
         self._flush = True  # the next paragraph has no indent, unless the language indents all paragraphs
+        self._is_line = False  # the current block has no indent in any language
         self._is_speech = False  # the current block of the chapter begins with a dash, below a table or the like
         self._in_item = False
         self._level = 1  # the level of the last heading; 1 is the chapter's own
@@ -80,14 +85,14 @@ class Flow:
         poems = {poem.block: poem for poem in section.poems}
         for index, block in enumerate(section.blocks):
             self._is_speech = language.speaks_with_dashes and is_speech_after(block, section.blocks[:index][-1:])
-            apart = stands_apart(section.blocks, index)
-            if apart:
+            apart, self._is_line = stands_apart(section.blocks, index), is_label(block)
+            if apart or needs_space_above(section.blocks, index):
                 self.space()
-                self._flush = True
+            self._flush |= apart
             self.block(block, self.outermost)
             if apart:
                 self.space()
-                self._flush = True
+            self._flush |= apart or is_label(block)
             if poem := poems.get(index):
                 title = self.rows[self.headings[-1]]
                 title.anchor, title.begins_page = poem.anchor, poem.begins_page
@@ -99,7 +104,7 @@ class Flow:
 
     def _keep_announcement(self, blocks: Sequence[Block], index: int) -> None:
         """Keep the end of block `index` on the page of the next block if it announces that block."""
-        if announces(blocks[index], blocks[index + 1 : index + 2]):
+        if self.rows and announces(blocks, index):
             for row in self.rows[-2:] if self.rows[-1].blank else self.rows[-1:]:
                 row.keep = True
 
@@ -156,7 +161,7 @@ class Flow:
     def _paragraph(self, spans: Spans, frame: TextFrame) -> None:
         self._block += 1
         flush = self._flush and (self._in_item or not self._setter.language.indents_first)
-        flush = (flush and not self._is_speech) or stands_in_lines(spans)
+        flush = (flush and not self._is_speech) or self._is_line or stands_in_lines(spans)
         flush = flush or begins_with(spans, self._setter.language.flush_marks)
         indent = 0.0 if flush else self._setter.indent
         parts = lines_by_hand(spans)
@@ -248,23 +253,27 @@ class Flow:
         quote = TextFrame(frame.left + step, frame.right + step, frame.element.child("BlockQuote"))
         lines = lines_in_quote(blocks)
         for index, block in enumerate(blocks):
-            self._flush = self._flush or index in lines
+            self._is_line = index in lines and isinstance(block, model.Paragraph)
             self.block(block, quote)
             self._keep_announcement(blocks, index)
+        self._is_line = False
         self.space()
 
     def _step(self, frame: TextFrame) -> float:
         """The inset of one more level of quotes or lists. 0 if less than half the line width would be left."""
-        step, measure = self.geometry.indent * 1.2, self.geometry.measure
+        step, measure = self.geometry.inset, self.geometry.measure
         return step if measure - frame.left - frame.right - 2 * step > measure / 2 else 0.0
 
     def _list(self, block: model.ItemList, frame: TextFrame) -> None:
         outer = frame.left == 0.0
         if outer:
             self.space()
-        labels = [self._label(block.sign(number, outer=outer)) for number in range(len(block.items))]
+        bullets = self._setter.language.bullets
+        signs = [block.sign(number, outer=outer, bullets=bullets) for number in range(len(block.items))]
+        labels = list(map(self._label, signs))
+        gap = self.geometry.size * _GAP * (not is_wide(signs[0]))
         step = self._step(frame) or self.geometry.size
-        widest = self._gap + max(label.width for label in labels)
+        widest = gap + max(label.width for label in labels)
         if 2 * (frame.left + widest + frame.right) < self.geometry.measure:  # a high number is wider than a step
             step = max(step, widest)
         numbering = "Disc" if block.start is None else "Decimal"
@@ -277,7 +286,7 @@ class Flow:
             if number and loose:
                 self.space()
             starts.append(len(self.rows))
-            self._item(label, item, TextFrame(frame.left + step, frame.right, inner.child("LI")))
+            self._item(label, gap, item, TextFrame(frame.left + step, frame.right, inner.child("LI")))
         self._keep_items(starts)
         if outer:
             self.space()
@@ -294,18 +303,14 @@ class Flow:
             for row in self.rows[starts[0] : -1]:
                 row.together = True
 
-    @property
-    def _gap(self) -> float:
-        """The space between an item's label and its text."""
-        return self.geometry.size * 0.45
-
     def _label(self, sign: str) -> Line:
         words = self._maker.words((Span(sign),))
         (line,) = self._breaker.lines(words, Shape(self.geometry.measure, self.geometry.size, align=Align.START))
         line.x = 0.0
         return line
 
-    def _item(self, label: Line, blocks: Sequence[Block], frame: TextFrame) -> None:
+    def _item(self, label: Line, gap: float, blocks: Sequence[Block], frame: TextFrame) -> None:
+        """Add an item. `gap`: the space between its label and its text, in points."""
         element = frame.element.child("Lbl")
         body = replace(frame, element=frame.element.child("LBody"))
         at = len(self.rows)
@@ -321,8 +326,7 @@ class Flow:
             self.rows.append(Row())
         for row in self.rows[at:]:
             row.paragraph = -1  # a paragraph that is set again would lose its label
-        before = label.width + self._gap
-        x = self.geometry.measure - frame.left + self._gap if self._rtl else frame.left - before
+        x = self.geometry.measure - frame.left + gap if self._rtl else frame.left - label.width - gap
         self.rows[at].marks.insert(0, TextMark(label, x, self.geometry.size, element))
 
     def _verse(self, verse: model.Verse, frame: TextFrame) -> None:

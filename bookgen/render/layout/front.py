@@ -183,5 +183,6 @@ def _rights(manuscript: Manuscript, language: Locale) -> list[str]:
     """
     if manuscript.notice == sample_text.OF_BOOK:
         return [sample_text.NO_RIGHTS]
-    claimed = [f"{language.copyright} {_COPYRIGHT_SIGN} {manuscript.year} {manuscript.author}", language.rights]
+    word = f"{language.copyright} " * language.names_copyright
+    claimed = [f"{word}{_COPYRIGHT_SIGN} {manuscript.year} {manuscript.author}", language.rights]
     return [*claimed, sample_text.NO_RIGHTS] if manuscript.notice else claimed

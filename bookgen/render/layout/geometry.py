@@ -11,6 +11,7 @@ from bookgen.render.trim import INCH, SAFE, TRIMS, Trim, inside_margin
 _WIDEST = 36.0  # ems; longer lines are hard to read
 _MARGINS = 1.4 * INCH  # inside and outside together, enough for the printer's widest inside margin
 _MAX_INDENT_SHARE = 0.4  # of the line width; a verse line is indented no further
+_ROUNDING = 0.005  # points
 _SINGLE = 1.2  # the line height at line spacing 1.0, as a multiple of the type size
 
 
@@ -33,6 +34,8 @@ class Geometry:
     small: float
     note_size: float
     note_lead: float
+    inset: float  # of quotations and list items
+    rest: float  # the part of the margins that is too narrow for a whole character
 
     @property
     def measure(self) -> float:
@@ -47,8 +50,11 @@ class Geometry:
         return min(ems * self.size, self.measure * _MAX_INDENT_SHARE)
 
     def inside(self, pages: int) -> float:
-        """The inside margin: half of the margins, or more if the printer requires it for this page count."""
-        return min(self.margins - SAFE, max(inside_margin(pages), self.margins / 2))
+        """The inside margin: half of the margins, or more if the printer requires it for this page count.
+
+        The rest that is too narrow for a character belongs to the outside margin.
+        """
+        return min(self.margins - SAFE, max(inside_margin(pages), (self.margins - self.rest) / 2))
 
     def left(self, pages: int, *, recto: bool, rtl: bool = False) -> float:
         inside = self.inside(pages)
@@ -63,13 +69,17 @@ class Geometry:
         return self.baseline(self.lines - 1)
 
 
-def geometry(settings: ExportSettings, trim_name: str, *, leading: float = 1.0) -> Geometry:
-    """The geometry of a book's pages. `leading`: a factor for the line spacing, which some languages need larger."""
+def geometry(settings: ExportSettings, trim_name: str, *, leading: float = 1.0, ideographic: bool = False) -> Geometry:
+    """The geometry of a book's pages. `leading`: a factor for the line spacing, which some languages need larger.
+
+    `ideographic`: lines and insets are a whole number of characters wide, so that a full line is not stretched.
+    """
     trim = TRIMS[trim_name]
     size = settings.font_size or trim.font_size
     single = _SINGLE * leading
     lead = round(size * single * settings.line_spacing, 2)
     margins = max(_MARGINS, trim.width - _WIDEST * size)
+    rest = (trim.width - margins + _ROUNDING) % size if ideographic else 0.0
     small = max(7.0, round(size * 0.86, 2))
     head = SAFE + small
     folio = SAFE + small * 0.3
@@ -82,7 +92,7 @@ def geometry(settings: ExportSettings, trim_name: str, *, leading: float = 1.0) 
         trim=trim,
         size=size,
         lead=lead,
-        margins=round(margins, 2),
+        margins=round(margins + rest, 2),
         top=round(above + size * 0.75 + slack / 2, 2),
         lines=lines,
         head=head,
@@ -90,4 +100,6 @@ def geometry(settings: ExportSettings, trim_name: str, *, leading: float = 1.0) 
         small=small,
         note_size=max(7.0, round(size * 0.82, 2)),
         note_lead=round(max(7.0, size * 0.82) * single * 1.06, 2),
+        inset=size * 2 if ideographic else round(size * 1.5, 2) * 1.2,
+        rest=rest,
     )

@@ -157,11 +157,12 @@ class WordMaker:
 
     def _pieces(self, text: str, span: Span, kind: dict[str, bool]) -> Pieces:
         bold, italic = span.bold or kind.get("bold", False), span.italic != kind.get("italic", False)
-        if span.italic and self.typeface.ideographic and any(map(is_wide, text)):
-            bold, italic = True, False  # ideographs have no italics
+        dots = self.typeface.emphasis if span.italic and any(map(is_wide, text)) else ""
+        italic = italic and not dots  # ideographs have no italics
         pieces = self.typeface.pieces(text, **{**kind, "bold": bold, "italic": italic, "mono": span.code})
-        if span.href or span.strike:
-            return tuple((part, style.variant(href=span.href, strike=span.strike)) for part, style in pieces)
+        if span.href or span.strike or dots:
+            href, strike = span.href, span.strike
+            return tuple((part, style.variant(href=href, strike=strike, dots=dots)) for part, style in pieces)
         return pieces
 
 

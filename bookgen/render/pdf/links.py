@@ -1,10 +1,12 @@
-"""Links from the contents to the chapters, and from the text to URLs."""
+"""Where links, strike-through lines and emphasis dots are on a page."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from itertools import groupby
 
+from bookgen.render.characters import is_wide
 from bookgen.render.fonts.style import Style
 from bookgen.render.layout.bidi import Item
 from bookgen.render.layout.lines import Line
@@ -24,6 +26,25 @@ def links(page: Page) -> Iterator[Link]:
 def struck(mark: TextMark, x: float, y: float) -> Iterator[tuple[float, float, float]]:
     """The lines that strike out text in a mark. Each has the x of its left end, its y and its length."""
     yield from ((at, y + mark.size * 0.26, width) for style, at, width in _extents(mark, x) if style.strike)
+
+
+def dotted(mark: TextMark, x: float, y: float) -> Iterator[tuple[str, float, float]]:
+    """The dots of emphasised ideographs in a mark. Each has its shape, the x of the letter's middle and its baseline.
+
+    Punctuation and spaces get none.
+    """
+    size, at = mark.size / 1000, x + mark.line.x
+    for style, items in mark.line.segments:
+        for item in items:
+            left = at
+            at += _advance(item, style, mark.line) * size
+            if not style.dots or not isinstance(item, str):
+                continue
+            for letter, advance in style.letters(item):
+                width = advance * mark.line.expansion / 100 * size
+                if width and is_wide(letter) and unicodedata.category(letter)[0] not in "PZ":
+                    yield style.dots, left + width / 2, y
+                left += width
 
 
 def _extents(mark: TextMark, x: float) -> Iterator[tuple[Style, float, float]]:

@@ -9,10 +9,11 @@ from bookgen.render.layout.page import Layout, Page, Placed
 from bookgen.render.layout.rows import Fill, Image, Rule, TextMark
 from bookgen.render.model import Manuscript, Picture
 from bookgen.render.pdf.archive import describe, make_archival, make_print_ready
+from bookgen.render.pdf.emphasis import dot
 from bookgen.render.pdf.file import ARCHIVAL, PRESS, OutlineEntry, PdfFile
 from bookgen.render.pdf.fontfile import EmbeddedFont
 from bookgen.render.pdf.inks import inks, rgb
-from bookgen.render.pdf.links import links, struck
+from bookgen.render.pdf.links import dotted, links, struck
 from bookgen.render.pdf.objects import dictionary
 from bookgen.render.pdf.tags import Tags
 from bookgen.render.pdf.text import TextWriter
@@ -119,6 +120,8 @@ class _PdfWriter:
                 lines.append(self._text.operators(other.line, x, y, other.size, self._link_marks(index, other)))
                 if any(style.strike for style, _ in other.line.segments):
                     strokes += [self._rule(index, *each) for each in struck(other, x, y)]
+                if dots := [dot(*each, other.size) for each in dotted(other, x, y)]:
+                    strokes.append(f"{self._tags.begin(index, None)}{' '.join(dots)} f{self._tags.end()}")
                 end += 1
             texts.append(opening + "\n".join(lines) + self._tags.end())
             at = end
