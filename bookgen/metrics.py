@@ -200,12 +200,12 @@ WORKING_PROCESSES = Gauge(
 
 BACKUP_AGE = Gauge(
     "bookgen_backup_age_seconds",
-    "Age in seconds of the newest backup recorded in the database that passed its drill (a trial restore). +Inf if "
+    "Age in seconds of the newest backup that passed its drill (a trial restore), as recorded in the database. +Inf if "
     "there is none.",
 )
 BACKUP_MISSING = Gauge(
     "bookgen_backup_missing_pictures",
-    "Pictures that are missing from the newest backup recorded in the database that passed its drill.",
+    "Pictures that are missing from the newest backup that passed its drill, as recorded in the database.",
 )
 BACKUPS = Counter(
     "bookgen_backups_total",

@@ -346,7 +346,7 @@ async def every(
             log.exception(
                 "periodic_work_failed",
                 work=work.__qualname__,
-                to_do="The service repeats the work that `work` names by itself. If this error repeats, report the "
+                to_do="The service will repeat the work named in `work`. If this error comes back, report the "
                 "traceback as a bug.",
             )
         else:

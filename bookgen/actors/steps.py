@@ -210,9 +210,9 @@ class StoredSteps:
             )
 
     def words_lost(self, draft_words: int) -> int:
-        """Return how many words were requested in paid calls that brought no text.
+        """Return how many words were paid for and not received, counted as the words that the calls asked for.
 
-        `draft_words`: how many words of the chapter were already stored when the work on it began.
+        `draft_words`: how many words of the chapter were stored when the work on it began.
         """
         gained = max(0, (self.draft_words or 0) - draft_words)
         return max(0, self.words_asked - gained) if self.paid else 0

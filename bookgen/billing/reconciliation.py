@@ -22,10 +22,11 @@ Facts = dict[str, Any]
 
 
 class ObjectKind(NamedTuple):
-    """The functions to compare and update one kind of object at the processor. Each takes the object's id.
+    """The functions that compare our rows for one kind of processor object with the processor's data.
 
-    `read`: reads the object from the processor, and returns a function that updates our rows to match. `facts`: returns
-    what our rows say about the object, by column title. `refresh`: reads the object and updates our rows.
+    Each function takes the object's id. `read`: reads the object from the processor, and returns a function that
+    updates our rows to match. `facts`: returns what our rows say about the object, with the column titles of the
+    printed comparison as keys. `refresh`: reads the object and updates our rows.
     """
 
     read: Callable[[str], Awaitable[Effect]]

@@ -40,7 +40,7 @@ def _bucket(address: str, access: BucketAccess) -> FilePlace:
 
 
 def address_of(setting: str) -> str | None:
-    """The address that the rows of files have for a value of BOOKGEN_FILES. None: files are stored in the database."""
+    """Convert a value of BOOKGEN_FILES to the address in the row of each file; None if files are in the database."""
     if setting == DATABASE:
         return None
     if setting.startswith(BUCKET):

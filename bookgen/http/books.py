@@ -156,7 +156,8 @@ async def delete_book(request: web.Request) -> web.Response:
     "books",
     "Copy a book and its chapters as a new draft",
     "The copy includes the covers and pictures, and uses no image quota. It does not include the runs and the history "
-    "of the original. Generating the copy uses another book of your plan or another credit.",
+    "of the original. The copy itself is free. To have its text written anew uses another book of your plan or another "
+    "credit.",
 )
 @querystring_schema(shapes.BookViewQuerySchema)
 @response_schema(shapes.BookSchema, 201)

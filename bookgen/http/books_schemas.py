@@ -188,9 +188,7 @@ class QualityFindingSchema(Schema):
     excerpt = fields.String(required=True)
     detail = fields.String(required=True)
     before = fields.String(
-        metadata={
-            "description": "The passage as the model wrote it. Present only if the quality gate changed the passage."
-        }
+        metadata={"description": "The passage as the model wrote it. Present only if automatic checks changed it."}
     )
     after = fields.String(
         metadata={

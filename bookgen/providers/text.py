@@ -264,7 +264,7 @@ class TextModel(ModelBase):
 
     @property
     def refusals(self) -> Mapping[str, Outage]:
-        """Since when and why providers refuse this server's key or credit, by the names of the models concerned."""
+        """The models that a provider refuses, by name, with the time and the reason: the key, or no money left."""
         return {}
 
     def tell_busy(self, tell: Callable[[str, float], None]) -> None:

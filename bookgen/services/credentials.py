@@ -88,7 +88,7 @@ def _certificate(key: Ed25519PrivateKey, authority: Ed25519PrivateKey) -> Certif
 
 
 class SigningFailed(Exception):
-    """The picture could not be signed: the identity is damaged or has expired."""
+    """The picture could not be signed: the server's key or certificate is damaged, or the certificate has expired."""
 
 
 class CredentialSigner:

@@ -121,7 +121,8 @@ NOTE_BIBLE = """
 async def note_bible(db: DB, book_id: int, notes: Sequence[Mapping[str, Any]]) -> None:
     """Replace the quality notes that say where a chapter contradicts the story bible. The caller has locked the book.
 
-    `notes`: dicts with "chapter_id", "notes" and "seen". A chapter whose content version is not `seen` keeps its notes.
+    `notes`: dicts with "chapter_id", "notes" and "seen", the content version that was checked. A chapter that has
+    another version by now keeps its notes.
     """
     await db.execute(NOTE_BIBLE, book_id, list(notes))
 

@@ -171,7 +171,8 @@ DISOWN_UNWRITABLE = f"""
 async def disown_unwritable(db: DB) -> None:
     """Remove the owner of running runs whose process has died, if no live process has a model that may write them.
 
-    A process with the right model can claim them when it joins, and this is not counted as a crash.
+    When a process with the right model starts, it can take these runs over. The change of owner adds nothing to the
+    count of crashes.
     """
     await db.execute(DISOWN_UNWRITABLE)
 

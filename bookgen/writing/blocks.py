@@ -54,7 +54,7 @@ def _fences(text: str) -> Iterator[Fence]:
 
 
 def stripped(text: str) -> str:
-    """The text without white space at its edges. If it begins with a fenced code block, this keeps its indentation."""
+    """The text without white space at both ends. A fenced code block at its beginning keeps its indentation."""
     code = fences(text)
     return text[code[0].start :].rstrip() if code and not text[: code[0].start].strip() else text.strip()
 

@@ -159,7 +159,7 @@ class Style:
         return width, fragment
 
     def _has_other_text(self, numbers: list[int], text: str) -> bool:
-        """Whether text copied from the glyphs would be wrong, because they already represent other letters."""
+        """Whether text copied from these glyphs would not be `text`: a glyph already stands for another letter."""
         face = self.face
         return face.has_outlines_in_cff and "".join(face.text_of[number] for number in numbers) != text
 

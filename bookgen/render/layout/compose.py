@@ -25,8 +25,8 @@ from bookgen.render.settings import ExportSettings
 def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> Setter:
     """Create the tools to set one book's text: fonts, line breaking and page geometry.
 
-    The fonts are opened anew for each file, since they collect the glyphs to embed in it. With `measuring`, characters
-    that no font has raise no error.
+    The fonts are opened anew for each file, since they collect the glyphs to embed in it. If `measuring` is true, a
+    character that is missing from every font raises no error.
     """
     speech = language(manuscript.language)
     maker = WordMaker(Typeface(settings.font, manuscript.language, measuring=measuring), rtl=speech.rtl)

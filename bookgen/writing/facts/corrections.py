@@ -141,7 +141,7 @@ def _changed_entries(before: Mapping[str, Any], after: Mapping[str, Any]) -> Ite
 
 
 def _renamed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The old and the new name of each entry that was renamed and is otherwise unchanged."""
+    """The old and the new name of each entry of the story bible that differs only in its name."""
     for entries in LISTS:
         former, present = by_name(before.get(entries)), by_name(after.get(entries))
         for (old, was), (new, entry) in zip(former.items(), present.items(), strict=False):

@@ -75,7 +75,7 @@ def prompt(book: Book, picture: str) -> str:
 
 
 def figures(book: Book) -> str:
-    """The descriptions of the characters: from the plan or, without a plan, from the owner."""
+    """The descriptions of the characters: from the book's plan or, without a plan, from what the book's owner wrote."""
     return "\n".join(f"- {each}" for each in cast(book))[:MAX_SHEET_CHARACTERS]
 
 

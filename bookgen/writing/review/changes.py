@@ -50,7 +50,7 @@ class ComparedChange:
 
 @dataclass(frozen=True, slots=True)
 class ComparedPart:
-    """The changes that one pair of calls compares, and the text around them."""
+    """The changes that the model compares in two calls, one for each order of versions, and the text around them."""
 
     changes: tuple[ComparedChange, ...]
     portions: tuple[Portion, ...]
