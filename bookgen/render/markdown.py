@@ -19,6 +19,7 @@ from bookgen.render.model import Block, Span, Spans, lines_by_hand
 from bookgen.render.numbered import numbered_paragraphs
 from bookgen.render.scene_breaks import as_break, with_markdown_breaks
 from bookgen.render.verse_lines import is_in_lines, with_bounded_gaps, with_marked_indent, with_spaces, without_indents
+from bookgen.render.wide_emphasis import with_wide_emphasis
 
 MAX_BOLD_HEADING_LETTERS = 80
 MAX_STANZA_LINE_LETTERS = 120  # of a stanza of one line; more is a paragraph of prose
@@ -201,7 +202,8 @@ class _Reader:
         token = self._tokens[self._at]
         self._at += 2  # the inline token and the closing one
         keeps_lines = self._verse or (not self._lists and is_in_lines(token.content))
-        spans = tuple(_spans(token.children or [], soft="\n" if keeps_lines else " "))
+        parsed = _spans(token.children or [], soft="\n" if keeps_lines else " ")
+        spans = tuple(with_wide_emphasis(parsed))
         spans, indents = without_indents(spans) if self._verse else (spans, ())
         return polished(_with_whole_lines(spans), self._polish), indents
 

@@ -39,6 +39,28 @@ def test_emphasis_and_links_and_code_become_spans() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("彼は*『止まれ。』*と言った。", [Span("彼は"), Span("『止まれ。』", italic=True), Span("と言った。")]),
+        ("それは**「鍵」**だった。", [Span("それは"), Span("「鍵」", bold=True), Span("だった。")]),
+        ("他说*等一下。*然后走了。", [Span("他说"), Span("等一下。", italic=True), Span("然后走了。")]),
+        ("*ひと混ぜだけ*、と思った。", [Span("ひと混ぜだけ", italic=True), Span("、と思った。")]),
+        (
+            "三*四と五*六は`*違う。*と`",
+            [Span("三"), Span("四と五", italic=True), Span("六は"), Span("*違う。*と", code=True)],
+        ),
+        ("一つ * 二つ * 三つ。", [Span("一つ * 二つ * 三つ。")]),
+        ('She *said "no."*and left.', [Span('She *said "no."*and left.')]),
+    ],
+)
+def test_emphasis_beside_a_wide_mark_is_emphasis(text: str, spans: list[Span]) -> None:
+    (paragraph,) = blocks(text)
+
+    assert isinstance(paragraph, Paragraph)
+    assert [span for span in paragraph.spans if span.text] == spans
+
+
 @pytest.mark.parametrize("mark", ["***", "* * *", "---", "###", "⁂", "\\* \\* \\*", "— — —"])
 def test_every_spelling_of_a_scene_break_is_one(mark: str) -> None:
     assert [type(block) for block in blocks(f"One.\n\n{mark}\n\nTwo.")] == [Paragraph, SceneBreak, Paragraph]
