@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bookgen.models import Book, BookKind, StoryKind, has_separate_stories, is_play, is_verse, story_kind
-from tests.writing.scripted import a_book
+from bookgen.providers.text import TextRequest
+from bookgen.writing import blurb, quality
+from bookgen.writing.craft import craft
+from bookgen.writing.material import Material
+from bookgen.writing.outline import draft_outline
+from bookgen.writing.proofreading import edits
+from bookgen.writing.review.reading import reading_requests
+from tests.writing.scripted import Scripted, a_book, obedient, prose, says, some_material
+
+PLAY = {"genre": "Stage play", "description": "A comedy in three acts. Five actors, one set.", "bible": {}}
+NOVEL = {"genre": "Novel", "description": "The last day of a post office.", "bible": {}}
 
 
 def typed(genre: str = "", idea: str = "", **fields: object) -> Book:
@@ -151,3 +163,99 @@ def test_a_bible_or_a_picture_book_says_otherwise() -> None:
     assert not is_play(typed("Screenplay", bible={"kind": "non_fiction"}))
     assert is_play(typed("Screenplay", bible={"kind": "fiction"}))
     assert not is_play(typed("Theaterstück", kind=BookKind.CHILDRENS))
+
+
+async def asked(stage: str, **fields: object) -> str:
+    """The prompt of a call of this stage about a book."""
+    steps = Scripted(obedient)
+    if stage == "outline":
+        await draft_outline(a_book(**fields), steps)
+    elif stage == "review":
+        return texts(reading_requests(written(**fields))[0])
+    elif stage == "proofreading":
+        material = written(**fields)
+        chapter = material.chapters[0]
+        steps = Scripted(lambda *_: says('{"edits": []}'))
+        await edits.proposed(material.book, chapter, edits.TextWindow(0, len(chapter.content)), steps, mark="“")
+    else:
+        steps = Scripted(lambda *_: says(prose(100, 1)))
+        await blurb.draft_blurb(written(**fields), steps)
+    return texts(steps.of_stage(stage)[0])
+
+
+def written(**fields: object) -> Material:
+    """A book of three chapters with different texts."""
+    material = some_material(3, words=50, **fields)
+    chapters = (replace(each, content=prose(50, 10 * each.chapter_number)) for each in material.chapters)
+    return replace(material, chapters=tuple(chapters))
+
+
+def texts(request: TextRequest) -> str:
+    return "\n".join(request.texts)
+
+
+@pytest.mark.parametrize(
+    ("stage", "words"),
+    [
+        (
+            "outline",
+            (
+                "Each chapter is an act of the play",
+                "may begin with the number of the act",
+                "how much the directions say",
+                "each under the name that stands before their speeches",
+                "each with its doors and what stands where",
+                "who enters and leaves, and which props they bring",
+            ),
+        ),
+        ("review", ("who is on stage, of entrances and exits", "what is in whose hand")),
+        ("proofreading", ("a / where the next speaker begins are its form",)),
+        ("blurb", ("a play in 3 chapters", "how many actors, which set, how many acts")),
+    ],
+)
+async def test_a_play_is_planned_and_read_as_one(stage: str, words: tuple[str, ...]) -> None:
+    play, novel = await asked(stage, **PLAY), await asked(stage, **NOVEL)
+
+    for each in words:
+        assert each in play
+        assert each not in novel
+
+
+async def test_the_outline_of_a_play_asks_for_nothing_of_a_novel() -> None:
+    play, novel = await asked("outline", **PLAY), await asked("outline", **NOVEL)
+
+    for each in ("point of view, tense", "no two begin alike", "they do not have the chapter's number in them"):
+        assert each in novel
+        assert each not in play
+
+
+def test_the_author_of_a_play_writes_speeches_and_directions() -> None:
+    play, novel = craft(a_book(**PLAY)), craft(a_book(**NOVEL))
+
+    for each in ("`**NAME.** Words.`", "`*(…)*`", "A scene begins with a `##` heading", "what its audience sees"):
+        assert each in play
+        assert each not in novel
+    for each in ("no headings", "a line with *** alone", "point of view and tense"):
+        assert each in novel
+        assert each not in play
+    assert "{" not in play
+
+
+def test_a_small_window_has_the_form_of_a_play_too() -> None:
+    assert "`**NAME.** Words.`" in craft(a_book(**PLAY), brief=True)
+    assert "NAME" not in craft(a_book(**NOVEL), brief=True)
+
+
+def test_speeches_of_a_play_begin_with_no_dash() -> None:
+    play = a_book(**{**PLAY, "content_language": "ru"})
+
+    assert "Each speech of a dialogue" in craft(a_book(**{**NOVEL, "content_language": "ru"}))
+    assert "Each speech of a dialogue" not in craft(play)
+    assert "This is a children's book." in craft(replace(play, genre="Children's play"))
+
+
+async def test_acts_of_a_play_may_begin_alike() -> None:
+    play, novel = written(**PLAY), written(**NOVEL)
+
+    assert await quality.avoid(novel, novel.chapters[-1])
+    assert await quality.avoid(play, play.chapters[-1]) == []
