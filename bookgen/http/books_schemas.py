@@ -45,8 +45,8 @@ LANGUAGE_TAG = (
 # Suggestions only: a genre is free text.
 GENRES = (
     "Literary fiction", "Science fiction", "Fantasy", "Mystery", "Thriller", "Romance", "Historical fiction", "Horror",
-    "Young adult", "Children's", "Short stories", "Poetry", "Memoir", "Biography", "History", "Popular science",
-    "Business", "Self-help", "Health", "Cookery", "Travel", "Essay", "Philosophy", "How-to",
+    "Young adult", "Children's", "Short stories", "Poetry", "Stage play", "Memoir", "Biography", "History",
+    "Popular science", "Business", "Self-help", "Health", "Cookery", "Travel", "Essay", "Philosophy", "How-to",
 )  # fmt: skip
 
 

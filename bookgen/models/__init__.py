@@ -32,6 +32,7 @@ from bookgen.models.story_kinds import (
     is_collection as is_collection,
     is_mystery as is_mystery,
     is_non_fiction as is_non_fiction,
+    is_play as is_play,
     is_verse as is_verse,
     story_kind as story_kind,
 )

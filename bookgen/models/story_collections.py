@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from bookgen.models.books import Book, BookKind
-from bookgen.models.story_kinds import StoryKind, story_kind
+from bookgen.models.story_kinds import StoryKind, is_play, story_kind
 
 # A genre such as "Short stories" is also chosen for one story, but such a book has few chapters.
 MIN_LABELLED_STORIES = 3
@@ -129,11 +129,11 @@ def has_separate_stories(book: Book) -> bool:
     """Whether each chapter of the book is a story of its own, with its own people and its own ending.
 
     The genre, the subtitle or the beginning of the idea must say so. Stories that are linked, and novels whatever they
-    are about, do not count. Memoirs, non-fiction, verse and picture books do not either.
+    are about, do not count. Plays, memoirs, non-fiction, verse and picture books do not either.
     """
     if book.kind is not BookKind.PROSE or book.chapter_count < 2:
         return False
-    if story_kind(book) not in ("", StoryKind.FICTION, StoryKind.CHILDREN):
+    if story_kind(book) not in ("", StoryKind.FICTION, StoryKind.CHILDREN) or is_play(book):
         return False
     told = book.subtitle, book.description[:MAX_CHARACTERS], book.style_notes[:MAX_CHARACTERS]
     return _are_separate(book.genre, *told, has_many=book.chapter_count >= MIN_LABELLED_STORIES)

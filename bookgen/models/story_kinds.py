@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from bookgen.models.books import Book
+from bookgen.models.books import Book, BookKind
+from bookgen.models.plays import announces_play
 
 
 class StoryKind(StrEnum):
@@ -62,9 +63,15 @@ _KINDS = (
 
 
 def story_kind(book: Book) -> str:
-    """The kind that the story bible names, otherwise the kind of the genre; empty if neither is known."""
+    """The kind that the story bible names, otherwise the kind of the genre; empty if neither is known.
+
+    A play is fiction, or a children's book.
+    """
     named = book.bible.get("kind")
-    return named if isinstance(named, str) and named in {*StoryKind} else _kind_of(book.genre)
+    if isinstance(named, str) and named in {*StoryKind}:
+        return named
+    kind = _kind_of(book.genre)
+    return StoryKind.FICTION if kind != StoryKind.CHILDREN and _announces_play(book) else kind
 
 
 def is_non_fiction(book: Book) -> bool:
@@ -72,8 +79,10 @@ def is_non_fiction(book: Book) -> bool:
 
 
 def is_verse(book: Book) -> bool:
-    """Whether the book is verse, so that its line breaks are kept. Poems for children are verse too."""
-    return story_kind(book) == StoryKind.VERSE or re.search(_OF_VERSE, book.genre, re.IGNORECASE) is not None
+    """Whether the book is verse, so that its line breaks are kept. Poems for children are verse too; plays are not."""
+    if story_kind(book) == StoryKind.VERSE:
+        return True
+    return re.search(_OF_VERSE, book.genre, re.IGNORECASE) is not None and not is_play(book)
 
 
 def is_collection(book: Book) -> bool:
@@ -89,9 +98,18 @@ def is_mystery(book: Book) -> bool:
     return story_kind(book) == StoryKind.FICTION and bool(re.search(_OF_DETECTION, book.genre, re.IGNORECASE))
 
 
+def is_play(book: Book) -> bool:
+    """Whether the book is a play: its text is speeches and directions."""
+    return story_kind(book) in (StoryKind.FICTION, StoryKind.CHILDREN) and _announces_play(book)
+
+
 def has_code(book: Book) -> bool:
     """Whether the book is non-fiction whose genre or idea speaks of programming."""
     return is_non_fiction(book) and bool(re.search(_OF_CODE, f"{book.genre}\n{book.description}", re.IGNORECASE))
+
+
+def _announces_play(book: Book) -> bool:
+    return book.kind is BookKind.PROSE and announces_play(book.genre, book.subtitle, book.description)
 
 
 def _kind_of(genre: str) -> str:

@@ -15,6 +15,7 @@ from bookgen.render.job import last_change
 from bookgen.render.locales import Locale, language
 from bookgen.render.markdown import Polish, parse
 from bookgen.render.model import Figure, Manuscript, Picture, PlacedPicture, Section, Span
+from bookgen.render.plays import with_kept_overlaps
 from bookgen.render.poems import with_poems
 from bookgen.render.scene_breaks import without_needless_breaks
 from bookgen.render.typography import polisher
@@ -96,6 +97,6 @@ def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[PlacedPic
         caption = (Span(text),) if text else ()
         illustrated.insert(each.position, Figure(each.picture, one_line(each.alt), caption))
     label = sample_text.label(chapter)
-    blocks = (*label, *without_needless_breaks(illustrated))
+    blocks = (*label, *with_kept_overlaps(without_needless_breaks(illustrated)))
     title = one_line(polish(chapter.title))
     return Section(chapter.id, chapter.chapter_number, title, blocks, notes, labelled=bool(label), verse=verse)

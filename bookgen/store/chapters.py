@@ -121,8 +121,7 @@ NOTE_BIBLE = """
 async def note_bible(db: DB, book_id: int, notes: Sequence[Mapping[str, Any]]) -> None:
     """Replace the quality notes that say where a chapter contradicts the story bible. The caller has locked the book.
 
-    `notes`: dicts with "chapter_id", "notes" and "seen", the content version that was checked. A chapter that has
-    another version by now keeps its notes.
+    `notes`: dicts with "chapter_id", "notes" and "seen". A chapter with another version than "seen" is left out.
     """
     await db.execute(NOTE_BIBLE, book_id, list(notes))
 

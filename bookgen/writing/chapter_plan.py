@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bookgen.models import Book, has_code, has_separate_stories, story_kind
+from bookgen.models import Book, has_code, has_separate_stories, is_play, story_kind
 from bookgen.writing import sentences, structured
 from bookgen.writing.language import language
 from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
@@ -29,8 +29,12 @@ _SCENES = """\
 - scenes: {scenes}. Each has its place (with the time), its people, want (who wants what, and what is in the way) and \
 turn (what has changed at its end), all this in about {scene_length} a scene."""
 _LAST_IMAGE = "- last_image: the thing seen or done that it ends on; no moral, no summary."
+_ON_STAGE = (
+    " Its people are those who are on stage at its beginning; then who enters and leaves, and which props they bring, "
+    "take or hand over."
+)
 SCENES = f"""\
-{_SCENES}
+{_SCENES}{{on_stage}}
 - sets_up: what is planted in it that a later chapter pays off, each in a few words, at most {{set_ups}}.
 - pays_off: what it pays off, in the words of the set-up, at most {{set_ups}}, in the book's last chapter at most \
 {{last_pay_offs}}. Everything that is set up is paid off, and nothing is paid off that was not set up.
@@ -111,6 +115,7 @@ def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
         set_ups=set_ups,
         last_pay_offs=2 * set_ups,
         lines=LINES if lang.characters_per_word is None else "",
+        on_stage=_ON_STAGE if is_play(book) else "",
         recipe=lang.between(*map(lang.equivalent, RECIPE_WORDS)),
         code=CODE if has_code(book) else "",
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from bookgen.models import Book, has_code, has_separate_stories, is_mystery, is_non_fiction, story_kind
+from bookgen.models import Book, has_code, has_separate_stories, is_mystery, is_non_fiction, is_play, story_kind
 from bookgen.providers.text import Message, PromptTooLong, TextRequest
 from bookgen.writing import brief, chapter_plan, drawn_names, planning, structured
 from bookgen.writing.budget import spread
@@ -32,9 +32,11 @@ bible, which every chapter will be written from:
 {entries}"""
 WHOLE = """\
 - premise: what the book is about and why a reader keeps reading, in two or three sentences.
-- voice: point of view, tense, tone and what the language is like, in two or three sentences.
+- voice: {voice}, in two or three sentences.
 - arc: how the whole book moves, in {arcs} sentences, each for about an equal share of the book, from beginning to \
 end."""
+VOICE = "point of view, tense, tone and what the language is like"
+VOICE_OF_A_PLAY = "the tone, how people talk, how much the directions say, and the form of the headings of scenes"
 WHOLE_COLLECTION = """\
 - premise: what the stories have in common and why a reader goes on to the next one, in two or three sentences.
 - voice: what the tone and the language of all stories have in common, in one or two sentences. Point of view, tense \
@@ -57,6 +59,13 @@ chapters.
 - places: those that the book returns to, if any, each with what must never change.
 - terms: words and names that must always be spelt and used the same way. Where it matters, also the country whose \
 rules and customs the book describes, the units, and the form of steps, tables and warnings."""
+PLAY_ENTRIES = """\
+- people: everybody who speaks, each under the name that stands before their speeches, with what must never change: \
+age, relations, work, how they talk, what they want; in up to {length} each. If there are fewer actors than people, \
+also who plays whom. Of real people only what the book's data gives.
+- places: the sets, each with its doors and what stands where. Nothing in them goes beyond the stage and the number of \
+sets of the book's data.
+- terms: words, names and props that must always be called the same."""
 COLLECTION_ENTRIES = """\
 - people: the main ones of each story, one to three for each, with what must never change: age, looks, relations, \
 work, what they want; in up to {length} each. No two stories share a person or a surname. Each description begins with \
@@ -151,7 +160,8 @@ def _settled(book: Book, window: int) -> str:
 def _whole(book: Book) -> str:
     """The fields of the bible that are about the whole book."""
     whole = WHOLE_COLLECTION if has_separate_stories(book) else WHOLE
-    return whole.format(arcs=min(max(book.chapter_count // 5, 3), 8))
+    voice = VOICE_OF_A_PLAY if is_play(book) else VOICE
+    return whole.format(voice=voice, arcs=min(max(book.chapter_count // 5, 3), 8))
 
 
 def _entries(book: Book, *, outcome: bool) -> str:
@@ -159,7 +169,8 @@ def _entries(book: Book, *, outcome: bool) -> str:
     lang = language(book.content_language)
     if has_separate_stories(book):
         return COLLECTION_ENTRIES.format(length=lang.note_length(PERSON_OF_STORY_WORDS))
-    entries = NON_FICTION_ENTRIES if is_non_fiction(book) else ENTRIES.format(length=lang.note_length(PERSON_WORDS))
+    of_story = PLAY_ENTRIES if is_play(book) else ENTRIES
+    entries = NON_FICTION_ENTRIES if is_non_fiction(book) else of_story.format(length=lang.note_length(PERSON_WORDS))
     solution = SOLUTION.format(length=lang.note_length(OUTCOME_WORDS)) if outcome else ""
     return f"{solution}{entries}{CODE_TERMS if has_code(book) else ''}"
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from bookgen import threads
-from bookgen.models import Book, Chapter, is_collection
+from bookgen.models import Book, Chapter, is_collection, is_play
 from bookgen.words import count_words
 from bookgen.writing.craft import has_refrains, repeats_passages
 from bookgen.writing.facts import settled
@@ -109,9 +109,9 @@ async def avoid(material: Material, chapter: Chapter) -> list[str]:
     """Sentences that earlier chapters have used too often, for the next chapter to avoid.
 
     Only the last RECENT chapters are read. Reading all chapters takes long when nothing is cached, for example after a
-    restart. `inspect` reads all of them.
+    restart. `inspect` reads all of them. A play has none: each act begins with a heading and ends with a direction.
     """
     texts = texts_before(material, chapter)[-RECENT:]
-    if not texts or has_refrains(material.book):
+    if not texts or has_refrains(material.book) or is_play(material.book):
         return []
     return await threads.compute(to_avoid, texts)

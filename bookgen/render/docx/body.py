@@ -28,6 +28,7 @@ from bookgen.render.model import (
     stands_apart,
     stands_in_lines,
 )
+from bookgen.render.plays import Role, roles
 from bookgen.render.scene_breaks import SCENE_BREAK
 
 _EMU = 12700
@@ -116,6 +117,7 @@ class BodyWriter:
         self._flush = True
         self._announces = False
         self._has_space_above = False  # whether the current block of the chapter is a label that needs it
+        self._role: Role | None = None  # of the current block of the chapter, in a play
         self._apart = False  # whether the current block of the chapter needs space around it
         self._in_verse = False
         self._place = _IN_LONG_POEM  # of the current block, in a book of verse
@@ -127,13 +129,15 @@ class BodyWriter:
         self._in_verse = section.verse
         places = _places(section.blocks, self._geometry) if section.verse else {}
         poems = {poem.block: poem for poem in section.poems}
+        roles_of = roles(section.blocks)
         body = ""
         for index, block in enumerate(section.blocks):
             self._poem = poems.get(index)
             self._place = places.get(index, _IN_LONG_POEM)
             self._announces = announces(section.blocks, index)
             self._has_space_above = needs_space_above(section.blocks, index)
-            self._apart = stands_apart(section.blocks, index)
+            self._role = roles_of.get(index)
+            self._apart = not roles_of and stands_apart(section.blocks, index)
             if self._dashes and is_speech_after(block, section.blocks[:index][-1:]):
                 self._flush = False
             body += self._block(block, 0)
@@ -191,6 +195,9 @@ class BodyWriter:
 
     def _block(self, block: Block, depth: int) -> str:
         match block:
+            case model.Paragraph(spans) if self._role is not None and depth == 0:
+                self._flush = False
+                return self._speech(spans, self._role)
             case model.Paragraph(spans):
                 label = is_label(block)
                 style = "Quote" if depth else "BookFirst" if self._flush or self._apart or label else "BookBody"
@@ -230,6 +237,12 @@ class BodyWriter:
                 inner = paragraph("SceneBreak", text(SCENE_BREAK))
         self._flush = True
         return inner
+
+    def _speech(self, spans: Spans, role: Role) -> str:
+        rtl, direction = self._direction((spans,))
+        style = "BookDirection" if role is Role.DIRECTION else "BookSpeech"
+        kept = "<w:keepNext/>" * (self._announces or role is Role.CUE)
+        return paragraph(style, self.spans(spans, rtl=rtl), kept + direction)
 
     def _list(self, block: model.ItemList, level: int) -> str:
         step = self._geometry.inset

@@ -14,6 +14,7 @@ from bookgen.render.fonts.families import BY_SETTING, own_script
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.locales import Locale
 from bookgen.render.model import TURNED_EMS
+from bookgen.render.plays import ABOVE_SPEECH
 from bookgen.render.settings import ExportSettings
 
 # Styles with Word's own names. All others are ours.
@@ -42,16 +43,20 @@ _Style = tuple[str, str, str, str]
 
 
 class StyleSheet:
-    """The styles of one document. `poems`: whether the table of contents lists poems below the chapters."""
+    """The styles of one document.
+
+    `poems`: whether the table of contents lists poems below the chapters. `plays`: whether a chapter is a play.
+    """
 
     def __init__(
-        self, document: Any, geometry: Geometry, settings: ExportSettings, language: Locale, *, poems: bool
+        self, document: Any, geometry: Geometry, settings: ExportSettings, language: Locale, *, poems: bool, plays: bool
     ) -> None:
         self._document = document
         self._geometry = geometry
         self._settings = settings
         self._language = language
         self._poems = poems
+        self._plays = plays
 
     def apply(self) -> None:
         self._defaults()
@@ -99,6 +104,12 @@ class StyleSheet:
         turned = twips(em * TURNED_EMS)
         hung = f'<w:ind w:left="{inset + turned}" w:hanging="{turned}"/>'
         verse = f'<w:suppressAutoHyphens/>{hung}<w:jc w:val="left"/>'
+        played = f'{spacing(round(lead * ABOVE_SPEECH), 0)}<w:ind w:left="{turned}" w:firstLine="0"/>'
+        spoken = f'<w:ind w:left="{turned}" w:hanging="{turned}"/>'
+        plays = {
+            "BookDirection": style(played + '<w:jc w:val="left"/>', based="BookBody", following="BookSpeech"),
+            "BookSpeech": style(spoken, based="BookDirection", following="BookSpeech"),
+        }
         below = f'{tabs}{spacing(0, 40)}<w:ind w:left="{twips(em * 2.5)}" w:hanging="{twips(em)}"/>'
         code = f'<w:suppressAutoHyphens/><w:ind w:left="{inset + twips(em)}" w:hanging="{twips(em)}"/>'
         return {
@@ -123,6 +134,7 @@ class StyleSheet:
             "BookVerse": style(verse, based="BookBody"),
             "SceneBreak": style("<w:keepNext/>" + aside + CENTRED, following="BookFirst"),
             "BookList": style(f'{aside}<w:ind w:firstLine="0"/>{_GROUPED}', based="BookBody"),
+            **(plays if self._plays else {}),
             "BookCode": style(code, MONO + "<w:noProof/>" + size(em * 0.7)),
             "BookTable": style(spacing(20, 20), size(note)),
             "Caption": style(spacing(80, lead) + CENTRED, italic + size(note), following="BookFirst"),

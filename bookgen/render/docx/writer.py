@@ -38,6 +38,7 @@ from bookgen.render.layout.page import Pagination
 from bookgen.render.locales import language
 from bookgen.render.model import Manuscript, Picture, Section
 from bookgen.render.pictures import reduced
+from bookgen.render.plays import roles
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import INCH
 
@@ -77,7 +78,10 @@ class _DocxWriter:
     def file(self) -> bytes:
         document = self._document
         self._drop_old_styles()
-        StyleSheet(document, self._geometry, self._settings, self._language, poems=bool(self._poems)).apply()
+        has_plays = any(roles(section.blocks) for section in self._manuscript.chapters)
+        has_poems = bool(self._poems)
+        styles = StyleSheet(document, self._geometry, self._settings, self._language, poems=has_poems, plays=has_plays)
+        styles.apply()
         shared = self._headers_and_footers()
         plain = self._plain_headers_and_footers()
         chapters = self._manuscript.chapters

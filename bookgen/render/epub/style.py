@@ -8,6 +8,7 @@ from bookgen.render.characters import is_wide
 from bookgen.render.fonts.families import DYSLEXIC
 from bookgen.render.locales import Locale
 from bookgen.render.model import POEM_TURNED_EMS, TURNED_EMS
+from bookgen.render.plays import ABOVE_SPEECH
 from bookgen.render.scene_breaks import SCENE_BREAK
 from bookgen.render.settings import ExportSettings
 
@@ -79,6 +80,17 @@ _VERSE = f"""nav ol ol {{ margin: 0 1.5em }}
 p.poem > span {{ padding-inline-start: {POEM_TURNED_EMS:g}em; text-indent: -{POEM_TURNED_EMS:g}em }}
 """
 
+# As specific as the rules for the opening and for initials, which it overrides.
+_PLAY = f""".opening > p.part, .opening > p.direction {{
+  margin-top: {1.2 * ABOVE_SPEECH:g}em; padding-inline-start: {TURNED_EMS:g}em; text-align: start; text-indent: 0
+}}
+.opening > p.part {{ text-indent: -{TURNED_EMS:g}em }}
+.opening > p.part::first-letter, .opening > p.direction::first-letter {{
+  font-size: inherit; float: none; line-height: inherit; padding-right: 0
+}}
+p.cue {{ break-after: avoid; page-break-after: avoid }}
+"""
+
 _FLUSH = """.opening > p:first-child { text-indent: 0 }
 h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p { text-indent: 0 }
 table + p, pre + p, figure + p, p.verse + p, p.apart, p.apart + p, p.label + p { text-indent: 0 }
@@ -131,8 +143,8 @@ def _prefixed(declaration: str) -> str:
     return "; ".join(f"{prefix}{declaration}" for prefix in ("-epub-", "-webkit-", ""))
 
 
-def style_sheet(settings: ExportSettings, language: Locale, *, verse: bool = False) -> bytes:
-    """The style sheet as CSS. `verse`: for a book of verse."""
+def style_sheet(settings: ExportSettings, language: Locale, *, verse: bool = False, plays: bool = False) -> bytes:
+    """The style sheet as CSS. `verse`: for a book of verse. `plays`: for a book with a chapter that is a play."""
     sheet = _SHEET.format(
         indent=language.indent,
         flush="" if language.indents_first else _FLUSH,
@@ -150,4 +162,4 @@ def style_sheet(settings: ExportSettings, language: Locale, *, verse: bool = Fal
         initial=_INITIAL if settings.drop_caps else "",
     )
     opening, rest = sheet.split("\n", 1)  # @namespace must come first
-    return f"{opening}\n{_faces(settings)}{rest}{_VERSE * verse}".encode()
+    return f"{opening}\n{_faces(settings)}{rest}{_VERSE * verse}{_PLAY * plays}".encode()

@@ -19,6 +19,7 @@ from bookgen.render.layout.page import Pagination
 from bookgen.render.locales import language
 from bookgen.render.marks.xmp import NAMESPACE, PREFIX, PROPERTY
 from bookgen.render.model import Manuscript, Picture, Section
+from bookgen.render.plays import roles
 from bookgen.render.settings import ExportSettings
 
 _PACKAGE = "EPUB/content.opf"
@@ -115,7 +116,8 @@ class EpubWriter:
 
     def _sheet(self) -> bytes:
         verse = any(section.verse for section in self._manuscript.chapters)
-        return style_sheet(self._settings, self._language, verse=verse)
+        plays = any(roles(section.blocks) for section in self._manuscript.chapters)
+        return style_sheet(self._settings, self._language, verse=verse, plays=plays)
 
     def _back(self) -> None:
         """Add pages after the chapters. This class adds none; a subclass may override it."""

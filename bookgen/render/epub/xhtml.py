@@ -29,6 +29,7 @@ from bookgen.render.model import (
     stands_apart,
     stands_in_lines,
 )
+from bookgen.render.plays import Role, roles
 from bookgen.render.verse_lines import lines_in_quote
 
 _MAX_DEEPEST = 16 * EMS_A_SPACE  # further in, continuations would have no room on a phone
@@ -82,13 +83,22 @@ class ChapterWriter:
     def body(self) -> str:
         poems = {poem.block: poem for poem in self._section.poems}
         blocks = []
+        roles_of = roles(self._section.blocks)
         for index, block in enumerate(self._section.blocks):
+            if (role := roles_of.get(index)) is not None and isinstance(block, model.Paragraph):
+                blocks.append(self._speech(block.spans, role))
+                continue
             self._poem = poems.get(index)
             speaks = is_speech_after(block, self._section.blocks[:index][-1:])
-            kind = "apart" if stands_apart(self._section.blocks, index) else "speech" if speaks else ""
+            apart = not roles_of and stands_apart(self._section.blocks, index)
+            kind = "apart" if apart else "speech" if speaks else ""
             kept = " kept" * announces(self._section.blocks, index)
             blocks.append(self._block(block, kind="label" if is_label(block) else f"{kind}{kept}".strip()))
         return "\n".join(blocks) + self._notes()
+
+    def _speech(self, spans: Spans, role: Role) -> str:
+        kind = {Role.SPEECH: "part", Role.CUE: "part cue", Role.DIRECTION: "direction"}[role]
+        return f'<p class="{kind}"{self._direction((spans,))}>{self._leaf(spans)}</p>'
 
     def _notes(self) -> str:
         """The footnotes that the text refers to, as `aside` elements, which reading systems can show in place."""

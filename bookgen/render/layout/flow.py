@@ -23,15 +23,13 @@ from bookgen.render.model import (
     Section,
     Span,
     Spans,
-    announces,
     begins_with,
-    is_label,
     is_speech_after,
     lines_by_hand,
-    needs_space_above,
     stands_apart,
     stands_in_lines,
 )
+from bookgen.render.plays import ABOVE_SPEECH, Role, roles
 from bookgen.render.scene_breaks import SCENE_BREAK
 from bookgen.render.verse_lines import lines_in_quote
 
@@ -67,6 +65,7 @@ class Flow:
         self._flush = True  # the next paragraph has no indent, unless the language indents all paragraphs
         self._is_line = False  # the current block has no indent in any language
         self._is_speech = False  # the current block of the chapter begins with a dash, below a table or the like
+        self._role: Role | None = None  # of the current block, in a play
         self._in_item = False
         self._level = 1  # the level of the last heading; 1 is the chapter's own
         self._in_verse = False
@@ -78,40 +77,43 @@ class Flow:
 
     def chapter(self, section: Section) -> None:
         self._in_verse = section.verse
-        self._code_style = code_style(
-            section.blocks, self._setter, self._measure(self.outermost), self._step(self.outermost)
-        )
+        measure, step = self._measure(self.outermost), self._step(self.outermost)
+        self._code_style = code_style(section.blocks, self._setter, measure, step)
         language = self._setter.language
         poems = {poem.block: poem for poem in section.poems}
+        roles_of = roles(section.blocks)
         for index, block in enumerate(section.blocks):
             self._is_speech = language.speaks_with_dashes and is_speech_after(block, section.blocks[:index][-1:])
-            apart, self._is_line = stands_apart(section.blocks, index), is_label(block)
-            if apart or needs_space_above(section.blocks, index):
+            self._role, self._is_line = roles_of.get(index), model.is_label(block)
+            apart = not roles_of and stands_apart(section.blocks, index)
+            if apart or (not roles_of and model.needs_space_above(section.blocks, index)):
                 self.space()
             self._flush |= apart
             self.block(block, self.outermost)
             if apart:
                 self.space()
-            self._flush |= apart or is_label(block)
+            self._flush |= apart or model.is_label(block)
             if poem := poems.get(index):
                 title = self.rows[self.headings[-1]]
                 title.anchor, title.begins_page = poem.anchor, poem.begins_page
             if index == 0 and section.labelled:
                 self._rows_above = len(self.rows)
             self._keep_announcement(section.blocks, index)
+        for row in self.rows if roles_of else ():
+            row.off_grid = True  # speeches are half a line apart
         while self.rows and self.rows[-1].blank:
             self.rows.pop()
 
     def _keep_announcement(self, blocks: Sequence[Block], index: int) -> None:
         """Keep the end of block `index` on the page of the next block if it announces that block."""
-        if self.rows and announces(blocks, index):
+        if self.rows and model.announces(blocks, index):
             for row in self.rows[-2:] if self.rows[-1].blank else self.rows[-1:]:
                 row.keep = True
 
     def block(self, block: Block, frame: TextFrame) -> None:
         match block:
             case model.Paragraph(spans):
-                self._paragraph(spans, frame)
+                self._speech(spans) if self._role and frame is self.outermost else self._paragraph(spans, frame)
                 return
             case model.Heading(level, spans):
                 self._heading(level, spans, frame)
@@ -140,10 +142,10 @@ class Flow:
                 self._figure(block, frame.element)
         self.space()
 
-    def space(self, *, keep: bool = False) -> None:
+    def space(self, units: float = 1, *, keep: bool = False) -> None:
         """Add a blank row, unless the last row is blank or there is none. `keep`: keep it with the next row."""
         if self.rows and not self.rows[-1].blank:
-            self.rows.append(blank(keep=keep))
+            self.rows.append(blank(units, keep=keep))
         elif self.rows and keep:
             self.rows[-1].keep = True
 
@@ -191,6 +193,15 @@ class Flow:
         self.rows += rows
         self._flush = False
 
+    def _speech(self, spans: Spans) -> None:
+        """Add a speech, whose lines after the first are indented, or a direction, all of whose lines are."""
+        self._block += 1
+        self.space(ABOVE_SPEECH)
+        turned = TURNED_EMS * self.geometry.size
+        indent = 0.0 if self._role is Role.DIRECTION else -turned
+        self._broken(lines_by_hand(spans), replace(self.outermost, left=turned), indent, Align.START)
+        self.rows[-1].keep = self._role is Role.CUE
+
     def _words(self, spans: Spans, lines: Sequence[Spans], *, wide: bool = False) -> Words:
         """The words of `spans`, which are one of the `lines` of a paragraph or poem.
 
@@ -203,14 +214,13 @@ class Flow:
             words.rtl = reads_rtl(lines, self._rtl)
         return words
 
-    def _broken(self, parts: Sequence[Spans], frame: TextFrame, indent: float) -> None:
-        """Add a paragraph with the author's own line breaks."""
+    def _broken(self, parts: Sequence[Spans], frame: TextFrame, indent: float, align: Align | None = None) -> None:
+        """Add a paragraph with the author's own line breaks. `align`: None for the alignment of the body text."""
         x, measure, size, element = self._x(frame), self._measure(frame), self.geometry.size, frame.element.child("P")
         before = 0
         for part in parts:
             words = self._words(part, parts)
-            shape = Shape(measure, size, indent, self._align_in(measure))
-            lines = self._breaker.lines(words, shape)
+            lines = self._breaker.lines(words, Shape(measure, size, indent, align or self._align_in(measure)))
             if lines and part is not parts[-1]:
                 lines[-1].tail = Tail.SPACE
             self.rows += text_rows(lines, words, x, size, element, block=self._block, before=before)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bookgen.models import Book, Chapter, Severity, has_code, has_separate_stories, is_mystery
+from bookgen.models import Book, Chapter, Severity, has_code, has_separate_stories, is_mystery, is_play
 from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.words import measure
 from bookgen.writing import brief, chapter_plan, context, continuity
@@ -58,6 +58,13 @@ STORY_READING = (
 MYSTERY_READING = (
     "Whatever the solution of this mystery relies on must have been shown to the reader before it is used to solve it. "
     'A clue that comes too late or not at all is a finding of the kind "unprepared".'
+)
+PLAY_READING = (
+    "This is a play: see it on its stage, with its actors. Keep track of who is on stage, of entrances and exits, and "
+    "of what is in whose hand. Somebody who speaks, is spoken to or is handed a thing without being there, enters "
+    'twice, or holds what they put down is a finding of the kind "contradiction"; so is a change of costume or set '
+    'for which there is no time. What no actor can play and no audience see or hear is one of the kind "unclear". '
+    "Short speeches, interruptions, names in capitals and / where two people speak at once are its form."
 )
 STORIES_READING = (
     "Each chapter of this book is a story of its own. Judge it by itself: nothing in it contradicts, prepares or "
@@ -201,6 +208,7 @@ def _tracks(book: Book, kinds: Sequence[FindingKind]) -> str:
     told = {FindingKind.UNRESOLVED: STORY_READING, FindingKind.UNCLEAR_STEP: ADVICE_READING}
     texts = [text for kind, text in told.items() if kind in kinds]
     more = [MYSTERY_READING] * is_mystery(book) + [CODE_READING] * has_code(book)
+    more += [PLAY_READING] * is_play(book)
     more += [STORIES_READING] * has_separate_stories(book)
     return " ".join([*texts, *more])
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bookgen.models import Book, StoryKind, has_separate_stories, story_kind
+from bookgen.models import Book, StoryKind, has_separate_stories, is_play, story_kind
 from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.writing import brief
 from bookgen.writing.fence import fenced
@@ -57,6 +57,9 @@ has a reason to do, see or say it. One fact in one place; no sentence that sums 
 _ADVICE = """\
 - What a reader has to know earlier, a step, a term or a warning goes where the reader needs it first, in the words \
 that this reader knows."""
+_PLAY = """
+- This is a play. What is missing goes into a speech or a direction that is already there: no speech can be added, \
+taken out or given to somebody else. A direction within a speech is in brackets and italics, `*(…)*`."""
 # How an author revises, by the kind of book.
 KINDS: Mapping[str, str] = {
     StoryKind.FICTION: _STORY,
@@ -191,6 +194,7 @@ def revision_request(
 def _author(book: Book) -> str:
     """The instructions for the author of this kind of book. An unknown kind gets those for stories and non-fiction."""
     kind = KINDS.get(story_kind(book), f"{_STORY}\n{_ADVICE}")
+    kind += _PLAY if is_play(book) else ""
     whose = "its story" if has_separate_stories(book) else "the book"
     return AUTHOR.format(language=language(book.content_language).name, whose=whose, kind=kind)
 
