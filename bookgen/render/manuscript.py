@@ -6,16 +6,16 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bookgen.models import Book, BookKind, Chapter, SourceType, has_separate_stories, is_verse
+from bookgen.models import Book, BookKind, Chapter, SourceType, has_separate_stories, is_play, is_verse
 from bookgen.render import sample_text
 from bookgen.render.bounds import require_few_texts
 from bookgen.render.characters import one_line
-from bookgen.render.headings import says_the_same, without_label
+from bookgen.render.headings import names_an_act, says_the_same, without_label
 from bookgen.render.job import last_change
 from bookgen.render.locales import Locale, language
 from bookgen.render.markdown import Polish, parse
 from bookgen.render.model import Figure, Manuscript, Picture, PlacedPicture, Section, Span
-from bookgen.render.plays import with_kept_overlaps
+from bookgen.render.plays import roles, with_kept_overlaps
 from bookgen.render.poems import with_poems
 from bookgen.render.scene_breaks import without_needless_breaks
 from bookgen.render.typography import polisher
@@ -44,6 +44,7 @@ def manuscript(
             tongue,
             is_only=len(chapters) == 1 and book.kind is BookKind.PROSE,
             is_story=has_separate_stories(book),
+            in_play=is_play(book),
         )
         for chapter in chapters
         if chapter.content.strip()
@@ -68,10 +69,13 @@ def manuscript(
     )
 
 
-def _titled(section: Section, book_title: str, language: Locale, *, is_only: bool, is_story: bool) -> Section:
+def _titled(
+    section: Section, book_title: str, language: Locale, *, is_only: bool, is_story: bool, in_play: bool
+) -> Section:
     """The section with the title to show. A book's only chapter without a title gets the book's title."""
     title = without_label(section.title, section.number, language)
-    section = replace(section, title=title, is_story=is_story)
+    is_act = (in_play or bool(roles(section.blocks))) and names_an_act(title)
+    section = replace(section, title=title, titled_alone=is_story or is_act)
     if not is_only:
         return section
     label, title = language.chapter_name(section.number, section.title)

@@ -306,8 +306,9 @@ class Section:
     """A chapter. `id` is its id in the service.
 
     A book's only chapter is not `numbered`. `repeats_book_title`: the chapter has the book's title. `labelled`: the
-    first block is a notice above the text. `verse`: the book is a book of verse. `is_story`: the chapter is a
-    separate story, so its title stands alone. `poems`: the poems of this chapter that are in the table of contents.
+    first block is a notice above the text. `verse`: the book is a book of verse. `titled_alone`: no number is shown
+    above the title, as of a separate story or of an act of a play. `poems`: the poems of this chapter that are in the
+    table of contents.
     """
 
     id: int
@@ -319,7 +320,7 @@ class Section:
     repeats_book_title: bool = False
     labelled: bool = False
     verse: bool = False
-    is_story: bool = False
+    titled_alone: bool = False
     poems: tuple[Poem, ...] = ()
 
     @property

@@ -172,6 +172,40 @@ def test_word_has_styles_for_speeches_and_directions(make: Make) -> None:
     assert '<p class="direction"><em>He wipes his feet.</em></p>' in chapter(book)
 
 
+@pytest.mark.parametrize(
+    ("title", "language"),
+    [
+        ("Act One: Nothing Owing", "en"),
+        ("Act I", "en"),
+        ("Act Two, Scene One: The Line", "en"),
+        ("Scene 3", "en"),
+        ("Part Two. Later", "en"),
+        ("Erster Akt: Nichts schuldig", "de"),
+        ("1. Akt", "de"),
+        ("Acte premier", "fr"),
+        ("Acto segundo. La fila", "es"),
+        ("Первое действие", "ru"),
+        ("第一幕　郵便局", "ja"),
+    ],
+)
+def test_no_chapter_number_stands_above_an_act(title: str, language: str, make: Make) -> None:
+    play, novel = (
+        render(make((title, text), ("Later", LONG), language=language)) for text in (f"{EXCHANGE}\n\n" * 3, LONG)
+    )
+
+    assert 'class="number"' not in chapter(play)
+    assert 'class="number"' in chapter(novel)
+
+
+@pytest.mark.parametrize("title", ["The Line", "Part of the Family", "An Act of Kindness", "Acting", "Scenes"])
+def test_other_titles_in_a_play_have_their_number(title: str, make: Make) -> None:
+    assert 'class="number"' in chapter(render(make((title, f"{EXCHANGE}\n\n" * 3), ("Later", LONG))))
+
+
+def test_an_act_without_speeches_has_no_number_in_a_play(make: Make) -> None:
+    assert 'class="number"' not in chapter(render(make(("Act One", LONG), ("Later", LONG), genre="Stage play")))
+
+
 def test_an_overlap_stays_with_its_word(make: Make) -> None:
     speeches = "**ANNA.** One in eleven / thousand.\n\n**BERT.** None, either/or."
     (play,) = make(f"{speeches}\n\n{speeches}").chapters
