@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 MAX_OPENING_CHARACTERS = 300  # of the idea
 
@@ -75,7 +74,6 @@ _OPENING = re.compile(
 )
 
 
-@lru_cache(maxsize=256)  # every prompt of a book asks this
 def announces_play(genre: str, subtitle: str, idea: str) -> bool:
     """Whether the genre, the subtitle or the beginning of the idea says that the book is a play.
 

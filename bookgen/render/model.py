@@ -6,7 +6,6 @@ Everything here is frozen and can be pickled, since it is sent to worker process
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -39,7 +38,7 @@ USUAL_INDENT = 4  # spaces; the continuation of a long line in a poem is indente
 _MAX_OUTPUT_LINES = 6
 _MAX_LABEL_LETTERS = 30
 _NO_LABEL_ENDS = tuple("!?…,;\"'”’»“«—–。！？」』")
-_LABEL_ENDS = tuple(".:!。：！")
+LABEL_ENDS = tuple(".:!。：！")
 _SPEECH = re.compile(r"[—–]\s?[¿¡]?[^\W\d_]")
 TURNED_EMS = 1.5  # from the deepest indent of a poem to the continuation of its long lines
 POEM_TURNED_EMS = USUAL_INDENT * EMS_A_SPACE + TURNED_EMS  # the same from the left, if no line is indented further
@@ -252,14 +251,20 @@ def stands_apart(blocks: Sequence[Block], index: int) -> bool:
 
 
 def _is_labelled(block: Block) -> bool:
-    """Whether the block is a paragraph that begins with a few words in bold, which end with a stop or a colon."""
-    if not isinstance(block, Paragraph):
-        return False
-    bold = itertools.takewhile(lambda span: span.bold and span.note is None, block.spans)
-    label = "".join(span.text for span in bold)
-    rest = "".join(span.text for span in block.spans)[len(label) :].strip()
-    ends = label.rstrip().endswith(_LABEL_ENDS) or rest.startswith((":", "："))
-    return 0 < len(label) <= _MAX_LABEL_LETTERS and ends and bool(rest.strip(":："))
+    """Whether the block is a paragraph that begins with a label of a few words."""
+    label, rest = label_of(block.spans) if isinstance(block, Paragraph) else ("", ())
+    return 0 < len(label) <= _MAX_LABEL_LETTERS and any(span.text.strip(" \n:：") for span in rest)
+
+
+def label_of(spans: Spans) -> tuple[str, Spans]:
+    """The label in bold with which a paragraph begins, and what follows. A label ends with a stop or a colon.
+
+    The label is empty if the paragraph has none.
+    """
+    start = next((at for at, span in enumerate(spans) if not span.bold or span.note is not None), len(spans))
+    label, rest = "".join(span.text for span in spans[:start]).strip(), spans[start:]
+    has_end = label.endswith(LABEL_ENDS) or (rest and rest[0].text.lstrip().startswith((":", "：")))
+    return (label if has_end else ""), rest
 
 
 @dataclass(frozen=True, slots=True)

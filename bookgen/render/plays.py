@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
 
-from bookgen.render.model import Block, Paragraph, Spans
+from bookgen.render.model import LABEL_ENDS, Block, Paragraph, Spans, label_of
 
 ABOVE_SPEECH = 0.5  # lines above a speech or a direction
 MIN_SPEECHES = 4  # of a chapter
 MIN_SHARE = 1 / 3  # of a chapter's paragraphs are speeches
 SPEECHES_A_NAME = 1.5  # at least, on average; in a glossary, each name stands before one paragraph
 MAX_NAME_LETTERS = 60
-_NAME_ENDS = (".", ":", "!", "。", "：", "！")
 _OVERLAP = re.compile(r"(?<=\s)/ (?=\S)")
 
 
@@ -37,12 +36,13 @@ def roles(blocks: Sequence[Block]) -> dict[int, Role]:
         return {}
     if SPEECHES_A_NAME * len(set(names.values())) > len(names):
         return {}
-    found = {index: Role.CUE if _is_direction(_words(spans)) else Role.SPEECH for index, spans in paragraphs.items()}
-    return {
-        index: role if index in names else Role.DIRECTION
-        for index, role in found.items()
-        if index in names or _is_direction(paragraphs[index])
-    }
+    found: dict[int, Role] = {}
+    for index, spans in paragraphs.items():
+        if index in names:
+            found[index] = Role.CUE if _is_direction(label_of(spans)[1]) else Role.SPEECH
+        elif _is_direction(spans):
+            found[index] = Role.DIRECTION
+    return found
 
 
 def with_kept_overlaps(blocks: Sequence[Block]) -> tuple[Block, ...]:
@@ -58,16 +58,8 @@ def with_kept_overlaps(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 def _name(spans: Spans) -> str:
     """The name in bold with which a speech begins, without the mark after it. Empty if there is none."""
-    words = _words(spans)
-    label = "".join(span.text for span in spans[: len(spans) - len(words)]).strip()
-    ends = label.endswith(_NAME_ENDS) or (words and words[0].text.lstrip().startswith((":", "：")))
-    return label.rstrip("".join(_NAME_ENDS)) if ends and len(label) <= MAX_NAME_LETTERS else ""
-
-
-def _words(spans: Spans) -> Spans:
-    """What follows the words in bold at the beginning of a paragraph."""
-    start = next((at for at, span in enumerate(spans) if not span.bold or span.note is not None), len(spans))
-    return spans[start:]
+    name, _ = label_of(spans)
+    return name.rstrip("".join(LABEL_ENDS)) if len(name) <= MAX_NAME_LETTERS else ""
 
 
 def _is_direction(spans: Spans) -> bool:

@@ -226,6 +226,15 @@ def tables(book: Manuscript) -> list[Table]:
     return [block for chapter in book.chapters for block in chapter.blocks if isinstance(block, Table)]
 
 
+@pytest.mark.parametrize("above", range(18, 42))
+def test_a_label_of_a_few_lines_in_a_quotation_is_not_divided(above: int, make: Make) -> None:
+    label = "> NO. 0119\n>\n> UNIT 6, LEVEL 2\n>\n> ONE OF A PAIR\n>\n> FOUND BY"
+    book = render(make("\n\n".join([*["A line."] * above, label, "You know how to spell it.", "You press hard."])))
+    pages = [page for page in pages_of(book) if {"NO. 0119", "FOUND BY"} & {*page}]
+
+    assert len(pages) == 1
+
+
 def test_word_keeps_the_ends_of_a_long_list_and_the_whole_of_a_short_one(make: Make) -> None:
     long, short = ("\n".join(f"1. {name} {number}" for number in range(size)) for name, size in (("Do", 12), ("Go", 3)))
     document = docx.Document(io.BytesIO(render(make(f"{long}\n\nThen:\n\n{short}")).docx))

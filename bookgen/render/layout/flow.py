@@ -24,17 +24,13 @@ from bookgen.render.model import (
     Span,
     Spans,
     begins_with,
-    is_speech_after,
-    lines_by_hand,
-    stands_apart,
-    stands_in_lines,
 )
 from bookgen.render.plays import ABOVE_SPEECH, Role, roles
 from bookgen.render.scene_breaks import SCENE_BREAK
 from bookgen.render.verse_lines import lines_in_quote
 
 _NARROW = 13  # ems; narrower lines are not justified
-_KEPT_LINES = 8  # verse or a list of up to this many lines is kept on one page
+_KEPT_LINES = 8  # verse, a list or a quotation of up to this many lines is kept on one page
 _KEPT_STANZA = 20  # the same for a stanza of a book of verse
 _ABOVE_POEM = 2  # lines above a heading in a book of verse, where stanzas are a line apart
 _ABOVE_SECTION, _BELOW_SECTION = 1.5, 0.5  # lines: a heading belongs to the text below it
@@ -83,9 +79,9 @@ class Flow:
         poems = {poem.block: poem for poem in section.poems}
         roles_of = roles(section.blocks)
         for index, block in enumerate(section.blocks):
-            self._is_speech = language.speaks_with_dashes and is_speech_after(block, section.blocks[:index][-1:])
+            self._is_speech = language.speaks_with_dashes and model.is_speech_after(block, section.blocks[:index][-1:])
             self._role, self._is_line = roles_of.get(index), model.is_label(block)
-            apart = not roles_of and stands_apart(section.blocks, index)
+            apart = not roles_of and model.stands_apart(section.blocks, index)
             if apart or (not roles_of and model.needs_space_above(section.blocks, index)):
                 self.space()
             self._flush |= apart
@@ -163,10 +159,10 @@ class Flow:
     def _paragraph(self, spans: Spans, frame: TextFrame) -> None:
         self._block += 1
         flush = self._flush and (self._in_item or not self._setter.language.indents_first)
-        flush = (flush and not self._is_speech) or self._is_line or stands_in_lines(spans)
+        flush = (flush and not self._is_speech) or self._is_line or model.stands_in_lines(spans)
         flush = flush or begins_with(spans, self._setter.language.flush_marks)
         indent = 0.0 if flush else self._setter.indent
-        parts = lines_by_hand(spans)
+        parts = model.lines_by_hand(spans)
         if len(parts) > 1:
             self._broken(parts, frame, indent)
             return
@@ -199,7 +195,7 @@ class Flow:
         self.space(ABOVE_SPEECH)
         turned = TURNED_EMS * self.geometry.size
         indent = 0.0 if self._role is Role.DIRECTION else -turned
-        self._broken(lines_by_hand(spans), replace(self.outermost, left=turned), indent, Align.START)
+        self._broken(model.lines_by_hand(spans), replace(self.outermost, left=turned), indent, Align.START)
         self.rows[-1].keep = self._role is Role.CUE
 
     def _words(self, spans: Spans, lines: Sequence[Spans], *, wide: bool = False) -> Words:
@@ -243,7 +239,7 @@ class Flow:
         size = self.geometry.size * _HEADING_SCALE[level]
         self._level = min(level, self._level + 1)  # tagged headings must not skip a level
         heading = replace(frame, element=frame.element.child(f"H{self._level}"))
-        parts, before = lines_by_hand(spans), 0
+        parts, before = model.lines_by_hand(spans), 0
         for part in parts:
             words = self._maker.words(part, bold=level < 4, italic=level == 4)
             lines = self._breaker.lines(words, Shape(self._measure(frame), size, align=Align.START))
@@ -261,12 +257,13 @@ class Flow:
         self._flush = True
         step = self._step(frame)
         quote = TextFrame(frame.left + step, frame.right + step, frame.element.child("BlockQuote"))
-        lines = lines_in_quote(blocks)
+        lines, start = lines_in_quote(blocks), len(self.rows)
         for index, block in enumerate(blocks):
             self._is_line = index in lines and isinstance(block, model.Paragraph)
             self.block(block, quote)
             self._keep_announcement(blocks, index)
         self._is_line = False
+        self._keep_short(start)
         self.space()
 
     def _step(self, frame: TextFrame) -> float:
@@ -309,8 +306,12 @@ class Flow:
         for start in {*starts[1:2], *starts[1:][-1:]}:
             above = start - 2 if self.rows[start - 1].blank else start - 1
             self.rows[above].keep = True
-        if len(self.rows) - starts[0] <= _KEPT_LINES:
-            for row in self.rows[starts[0] : -1]:
+        self._keep_short(starts[0])
+
+    def _keep_short(self, start: int) -> None:
+        """Keep what was set since row `start` on one page if it is short and leaves no large gap."""
+        if len(self.rows) - start <= _KEPT_LINES:
+            for row in self.rows[start:-1]:
                 row.together = True
 
     def _label(self, sign: str) -> Line:
