@@ -139,7 +139,7 @@ def _entries(bible: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
 
 
 def _is_rule(entry: Mapping[str, Any]) -> bool:
-    """Whether a term is no thing of the book, but a rule of its form or its spelling."""
+    """Whether a term is not a thing in the book, but a rule for its form or its spelling."""
     name = _text(entry, "name")
     return name.endswith((":", "：")) or bool(_QUOTED.search(name) or _ABOUT_FORM.search(_text(entry, "description")))
 

@@ -85,8 +85,8 @@ _CODING = """
 - Programs, commands and what they print stand in blocks between lines of ```, the first of which names the language \
 (```text for what is printed); code within a sentence stands between backticks. Nothing in code is typographic: \
 straight quotation marks, hyphens and plain spaces, in every language. Its lines have at most {columns} characters.
-- A listing runs as it is printed, with what the reader has typed so far; one that is meant to fail is announced. What \
-is printed is exactly what it prints. Before you give the number of a line, count the lines of the listing, the empty \
+- A listing must run in the state in which the reader's computer is after all listings before it. A listing that is \
+meant to fail is announced. The output is exactly what the program prints. Code is not counted in the length. Before you give the number of a line, count the lines of the listing, the empty \
 ones too."""
 MAX_CODE_COLUMNS = 72  # that fit the text width of a book without a break
 
