@@ -86,8 +86,8 @@ _CODING = """
 (```text for what is printed); code within a sentence stands between backticks. Nothing in code is typographic: \
 straight quotation marks, hyphens and plain spaces, in every language. Its lines have at most {columns} characters.
 - A listing must run in the state in which the reader's computer is after all listings before it. A listing that is \
-meant to fail is announced. The output is exactly what the program prints. Code is not counted in the length. Before you give the number of a line, count the lines of the listing, the empty \
-ones too."""
+meant to fail is announced. The output is exactly what the program prints. Before you give the number of a line, count \
+the lines of the listing, the empty ones too."""
 MAX_CODE_COLUMNS = 72  # that fit the text width of a book without a break
 
 BRIEF_CRAFT = """\

@@ -74,7 +74,7 @@ def test_a_non_fiction_book_has_the_rules_of_instructions_and_no_other_kind_has(
 def test_only_a_book_that_teaches_to_program_has_the_rules_of_code(genre, idea, has_rules):
     prompt = craft(a_book(genre=genre, description=idea))
 
-    assert ("A listing runs as it is printed" in prompt) is has_rules
+    assert ("A listing must run" in prompt) is has_rules
     assert ("straight quotation marks" in prompt) is has_rules
     assert ("at most 72 characters" in prompt) is has_rules
 
